@@ -169,7 +169,9 @@ impl LogStructured {
         let compaction = &self.compaction;
         let band = match self.target(compaction.moving.get(compaction.done)?.stream)? {
             Target::Own(band) | Target::Other(band) => band,
-            Target::Instead(Instead::TakeOver(other) | Instead::Share(other)) => compaction.targets[other]?,
+            Target::Instead(Instead::TakeOver(other) | Instead::Share { with: other, .. }) => {
+                compaction.targets[other]?
+            }
             Target::Empty => return None,
         };
         self.bands.page_to_write(self.bands.room(band).0)

@@ -313,13 +313,13 @@ impl LogStructured {
     /// Plans the write of moving blocks that follow each other; how many, and 0 when there is no band to write to.
     fn write_moving(&mut self, most: u32, plan: &mut Plan) -> u32 {
         let first = self.compaction.moving[self.compaction.done];
-        let Some(target) = self.open_target(first.stream, plan) else { return 0 };
+        let Some((target, shared)) = self.open_target(first.stream, plan) else { return 0 };
         let (slot, room) = self.bands.room(target);
         if !self.bands.is_writable(slot) {
             return 0;
         }
         let rest = &self.compaction.moving[self.compaction.done..self.compaction.window.end];
-        let run = run(rest, most.min(room));
+        let run = run(rest, most.min(room).min(shared));
         self.compaction.done += run as usize;
         self.bands.known.flowed(first.stream, run);
         let (at, to) = (Extent::new(first.lba, run), self.bands.block(slot));

@@ -20,7 +20,7 @@ use crate::parts::full_map::FullMap;
 use crate::parts::page_table::{ENTRY, Layout, NONE, PageTable};
 use crate::parts::paged_map::PagedMap;
 use flow::Flow;
-pub(super) use flow::{Instead, nearest};
+pub(super) use flow::{Instead, Writer, nearest};
 use followed::Followed;
 use hazards::Hazards;
 use imbrex_core::block::{Address, Extent, Lba};
@@ -326,17 +326,24 @@ impl Lifetimes {
     }
 
     /// What a stream writes to that has no open band: one of the `open` ones, of which stream and band are given, if it
-    /// should not begin another.
-    pub fn instead(&self, stream: u8, open: impl Iterator<Item = (usize, u32)> + Clone, now: u64) -> Option<Instead> {
-        let rest = self.flow.rest();
-        let resting = open.clone().filter(|(_, band)| self.sampled.rested(*band, now) > rest);
+    /// should not begin another. What it says of several blocks is what it would say before each of them.
+    pub fn instead(
+        &self,
+        stream: u8,
+        writer: Writer,
+        open: impl Iterator<Item = (usize, u32)> + Clone,
+        now: u64,
+    ) -> Option<Instead> {
+        let until_taken = |band: u32| (self.flow.rest() + 1).saturating_sub(self.sampled.rested(band, now));
+        let resting = open.clone().filter(|(_, band)| until_taken(*band) == 0);
         if let Some(other) = nearest(stream, resting.map(|(other, _)| other)) {
             return Some(Instead::TakeOver(other));
         }
-        if !self.flow.is_slow(stream, now, self.band_blocks) {
-            return None;
-        }
-        nearest(stream, open.map(|(other, _)| other)).map(Instead::Share)
+        let slow = self.flow.slow_for(stream, now, self.band_blocks, writer);
+        let with = nearest(stream, open.clone().map(|(other, _)| other)).filter(|_| slow > 0)?;
+        let others = open.filter(|(other, _)| writer == Writer::Host && *other != with);
+        let blocks = others.map(|(_, band)| until_taken(band)).fold(slow, u64::min);
+        Some(Instead::Share { with, blocks: u32::try_from(blocks).unwrap_or(u32::MAX) })
     }
 
     /// Looks at closed bands, of which number and live blocks are given, before they are compared.

@@ -24,9 +24,9 @@ impl LogStructured {
             }
         }
         if self.open[usize::from(stream)].is_none()
-            && let Some(band) = self.host_goes_on(stream)
+            && let Some(shared) = self.host_goes_on(stream)
         {
-            return Some(self.bands.room(band));
+            return Some(shared);
         }
         let open = &mut self.open[usize::from(stream)];
         if open.is_none() && self.bands.empties() > self.config.spare_bands {

@@ -2,7 +2,7 @@
 
 use super::LogStructured;
 use super::bands::{Role, Streams};
-use super::lifetimes::{Instead, nearest};
+use super::lifetimes::{Instead, Writer, nearest};
 use super::roles::becomes;
 use imbrex_core::plan::Plan;
 
@@ -35,26 +35,30 @@ impl LogStructured {
         open
     }
 
-    fn instead(&self, stream: u8, open: &Streams) -> Option<Instead> {
+    fn instead(&self, stream: u8, writer: Writer, open: &Streams) -> Option<Instead> {
         let known = &self.bands.known;
-        known.lifetimes.as_ref()?.instead(stream, self.with_room(open), known.times.now())
+        known.lifetimes.as_ref()?.instead(stream, writer, self.with_room(open), known.times.now())
     }
 
-    /// The band that the host goes on with for a stream that has none, if it should not begin one.
-    pub(super) fn host_goes_on(&mut self, stream: u8) -> Option<u32> {
-        let (instead, own) = (self.instead(stream, &self.of_host())?, usize::from(stream));
-        let (Instead::TakeOver(other) | Instead::Share(other)) = instead;
-        let band = self.open[other].take().or_else(|| self.compaction.targets[other].take());
-        self.open[if instead == Instead::Share(other) { other } else { own }] = band;
-        band
+    /// The slot that the host goes on with for a stream that has no band, if it should not begin one, and how many blocks
+    /// can follow there.
+    pub(super) fn host_goes_on(&mut self, stream: u8) -> Option<(u64, u32)> {
+        let (of, to, most) = match self.instead(stream, Writer::Host, &self.of_host())? {
+            Instead::TakeOver(other) => (other, usize::from(stream), u32::MAX),
+            Instead::Share { with, blocks } => (with, with, blocks),
+        };
+        let band = self.open[of].take().or_else(|| self.compaction.targets[of].take());
+        self.open[to] = band;
+        let (slot, room) = self.bands.room(band?);
+        Some((slot, room.min(most)))
     }
 
     /// The slot that the host's next block of a stream takes, if there is one without compaction and it is on a band
     /// that is written already.
     pub(super) fn next_slot(&self, stream: u8) -> Option<u64> {
         let open = self.of_host();
-        let instead = || match self.instead(stream, &open)? {
-            Instead::TakeOver(other) | Instead::Share(other) => open[other],
+        let instead = || match self.instead(stream, Writer::Host, &open)? {
+            Instead::TakeOver(other) | Instead::Share { with: other, .. } => open[other],
         };
         open[usize::from(stream)].or_else(instead).map(|band| self.bands.room(band).0)
     }
@@ -66,7 +70,7 @@ impl LogStructured {
         if let Some(band) = own {
             return Some(Target::Own(band));
         }
-        if let Some(instead) = self.instead(stream, targets) {
+        if let Some(instead) = self.instead(stream, Writer::Compaction, targets) {
             return Some(Target::Instead(instead));
         }
         if self.bands.empties() > 0 {
@@ -82,8 +86,8 @@ impl LogStructured {
         if self.bands.known.lifetimes.is_some() { nearest(stream, others) } else { others.next() }
     }
 
-    /// The band that takes the next block of a stream.
-    pub(super) fn open_target(&mut self, stream: u8, plan: &mut Plan) -> Option<u32> {
+    /// The band that takes the next blocks of a stream, and how many at most if it is another one's.
+    pub(super) fn open_target(&mut self, stream: u8, plan: &mut Plan) -> Option<(u32, u32)> {
         let own = usize::from(stream);
         if let Some(full) = self.compaction.targets[own].filter(|&band| self.bands.room(band).1 == 0) {
             self.compaction.targets[own] = None;
@@ -94,18 +98,18 @@ impl LogStructured {
         let target = self.target(stream)?;
         let targets = &mut self.compaction.targets;
         match target {
-            Target::Own(_) | Target::Other(_) | Target::Instead(Instead::Share(_)) => {}
+            Target::Own(_) | Target::Other(_) | Target::Instead(Instead::Share { .. }) => {}
             Target::Instead(Instead::TakeOver(other)) => targets[own] = targets[other].take(),
             Target::Empty => targets[own] = self.bands.open(stream),
         }
-        let target = match target {
-            Target::Own(band) | Target::Other(band) => band,
-            Target::Instead(Instead::Share(other)) => targets[other]?,
-            Target::Instead(Instead::TakeOver(_)) | Target::Empty => targets[own]?,
+        let (target, most) = match target {
+            Target::Own(band) | Target::Other(band) => (band, u32::MAX),
+            Target::Instead(Instead::Share { with, blocks }) => (targets[with]?, blocks),
+            Target::Instead(Instead::TakeOver(_)) | Target::Empty => (targets[own]?, u32::MAX),
         };
         if !self.without_spare() && self.bands.role(target) != Role::Copying {
             self.give_role(target, becomes::copying(self.bands.written(target)), plan);
         }
-        Some(target)
+        Some((target, most))
     }
 }

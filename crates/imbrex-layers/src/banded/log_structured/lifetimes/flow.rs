@@ -7,8 +7,15 @@ use super::super::separation::MOST_STREAMS;
 pub(in super::super) enum Instead {
     /// The open band of this stream, which is its own from now on.
     TakeOver(usize),
-    /// That of this stream, for now.
-    Share(usize),
+    /// That of a stream, for the next `blocks` blocks: then something else may be better.
+    Share { with: usize, blocks: u32 },
+}
+
+/// Who writes, and so whether time passes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in super::super) enum Writer {
+    Host,
+    Compaction,
 }
 
 /// What came to each stream in this period, and in the one before.
@@ -55,12 +62,17 @@ impl Flow {
         self.period / 2
     }
 
-    /// Whether a stream would take longer than two periods to fill a band: what lies there would be mostly room. Not
-    /// before half a period has passed.
-    pub fn is_slow(&self, stream: u8, now: u64, band_blocks: u32) -> bool {
-        let stream = usize::from(stream);
+    /// Before how many of its next blocks a stream would take longer than two periods to fill a band: what lies there
+    /// would be mostly room. Before none until half a period has passed.
+    pub fn slow_for(&self, stream: u8, now: u64, band_blocks: u32, writer: Writer) -> u64 {
+        let (stream, band) = (usize::from(stream), u64::from(band_blocks));
         let (came, time) = (self.now[stream] + self.before[stream], now - self.began + self.lasted);
-        2 * time >= self.period && 2 * self.period * came < u64::from(band_blocks) * time
+        if 2 * time < self.period {
+            return 0;
+        }
+        let passes = if writer == Writer::Host { band } else { 0 };
+        let nearer = (2 * self.period).saturating_sub(passes).max(1);
+        (band * time).saturating_sub(2 * self.period * came).div_ceil(nearer)
     }
 }
 
@@ -78,8 +90,9 @@ mod tests {
         let mut flow = Flow::new(1000);
         flow.add(0, 51);
         flow.add(1, 49);
-        assert!(!flow.is_slow(1, 499, 200), "it is too early to say");
-        let are_slow = |flow: &Flow, now| [0, 1, 2].map(|stream| flow.is_slow(stream, now, 200));
+        let is_slow = |flow: &Flow, stream, now| flow.slow_for(stream, now, 200, Writer::Host) > 0;
+        assert!(!is_slow(&flow, 1, 499), "it is too early to say");
+        let are_slow = |flow: &Flow, now| [0, 1, 2].map(|stream| is_slow(flow, stream, now));
         assert_eq!(are_slow(&flow, 500), [false, true, true]);
         flow.pass(999);
         flow.pass(1000);
@@ -89,6 +102,23 @@ mod tests {
         flow.pass(2000);
         flow.pass(3000);
         assert_eq!(are_slow(&flow, 3000), [true, true, true], "only the last periods count");
+    }
+
+    #[test]
+    fn it_is_known_before_how_many_blocks_a_stream_is_slow() {
+        for (writer, passes) in [(Writer::Host, 1), (Writer::Compaction, 0)] {
+            for came in [0, 1, 30, 60, 89, 90, 91] {
+                let mut flow = Flow::new(1000);
+                flow.add(1, came);
+                let (blocks, mut now) = (flow.slow_for(1, 900, 200, writer), 900);
+                for _ in 0..blocks {
+                    assert!(flow.slow_for(1, now, 200, writer) > 0);
+                    flow.add(1, 1);
+                    now += passes;
+                }
+                assert_eq!(flow.slow_for(1, now, 200, writer), 0, "{writer:?}, {came}");
+            }
+        }
     }
 
     #[test]
