@@ -28,6 +28,7 @@ impl Log {
             "log-cost-benefit" => self.most_benefit(has_gained),
             "log-choices" => self.drawn(has_gained),
             "cold-weight" | "tuned-weight" => self.most_weight(must_gain),
+            "log-lifetimes" => self.most_by_lifetimes(has_gained),
             "sepbit" => self.most_dead_for_long(has_gained),
             other => panic!("{other} has no model"),
         }
@@ -64,7 +65,7 @@ impl Log {
     }
 
     /// Of those with a dead block, or of all, that of the highest value; the lower number of two.
-    fn most(&self, all: bool, value: impl Fn(usize) -> f64) -> usize {
+    pub fn most(&self, all: bool, value: impl Fn(usize) -> f64) -> usize {
         let candidates = self.closed.iter().copied().filter(|&band| all || self.gains(band));
         let candidates = candidates.map(|band| (value(band), band));
         let best = candidates.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));

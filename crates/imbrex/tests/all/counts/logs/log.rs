@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use imbrex::random::Random;
 
+use super::lifetimes::{Lifetimes, Look};
 use super::settings::Settings;
-use super::streams::{Lives, STREAMS};
+use super::streams::{Lives, MOST_STREAMS};
 use super::tuned::Tuned;
 
 #[derive(Debug, Default, PartialEq)]
@@ -37,6 +38,9 @@ pub struct Band {
     pub stream: usize,
     pub opened: u64,
     pub closed: u64,
+    /// When anybody last wrote it, and what the last look at it has found.
+    pub written: u64,
+    pub look: Option<Look>,
 }
 
 /// A block that waits in RAM.
@@ -64,17 +68,18 @@ pub struct Log {
     pub known_hot: u64,
     /// In order of arrival.
     pub buffer: Vec<Waiting>,
-    empty: BTreeSet<usize>,
+    pub empty: BTreeSet<usize>,
     /// Bands to choose from, those closed first before the others, but under `log-choices` the last takes the place of
     /// one that is drawn.
     pub closed: Vec<usize>,
     /// The band that each stream writes.
-    open: [Option<usize>; STREAMS],
+    pub open: [Option<usize>; MOST_STREAMS],
     pub random: Random,
     pub last_gained: bool,
     pub written: u64,
     events: u64,
     pub lives: Lives,
+    pub lifetimes: Option<Box<Lifetimes>>,
     /// The small disks, where there are any.
     pub tuned: Option<Box<Tuned>>,
     pub counts: Counts,
@@ -87,6 +92,7 @@ impl Log {
             tuned: (set.layer == "tuned-weight").then(|| Box::new(Tuned::new(&set, bands, band_blocks, capacity))),
             random: Random::new(set.seed),
             known_hot: (capacity as f64 * set.oracle).round() as u64,
+            lifetimes: lifetimes(&set, bands, band_blocks, capacity),
             set,
             band_blocks,
             bands: (0..bands).map(|_| Band::default()).collect(),
@@ -96,7 +102,7 @@ impl Log {
             buffer: Vec::new(),
             empty: (0..bands).collect(),
             closed: Vec::new(),
-            open: [None; STREAMS],
+            open: [None; MOST_STREAMS],
             last_gained: true,
             written: 0,
             events: 0,
@@ -109,17 +115,19 @@ impl Log {
     /// those with the most room are open.
     pub fn forget(&mut self) {
         (self.written, self.lives, self.counts) = (0, Lives::default(), Counts::default());
+        self.lifetimes = lifetimes(&self.set, self.bands.len(), self.band_blocks, self.places.len() as u64);
         self.times.fill(0);
         self.overwrites.fill(0);
         let mut begun: Vec<usize> = self.open.iter_mut().filter_map(Option::take).collect();
         begun.sort_unstable_by_key(|&band| (self.bands[band].blocks.len(), band));
-        let streams = if self.set.layer == "sepbit" { STREAMS } else { self.set.open_bands as usize };
+        let streams = self.streams();
         self.closed.extend(begun.drain(streams.min(begun.len())..));
         self.open.iter_mut().zip(begun).for_each(|(open, band)| *open = Some(band));
         self.closed.sort_unstable();
         for band in &mut self.bands {
             self.events += 1;
             (band.youngest, band.since, band.stream, band.opened, band.closed) = (0, self.events, 1, 0, 0);
+            (band.written, band.look) = (0, None);
         }
     }
 
@@ -167,12 +175,13 @@ impl Log {
         self.places[lba as usize] = Some((band, self.bands[band].blocks.len()));
         self.times[lba as usize] = time;
         let band = &mut self.bands[band];
+        band.written = self.written;
         band.blocks.push(lba);
         band.live += 1;
         band.youngest = band.youngest.max(time);
     }
 
-    fn is_full(&self, band: usize) -> bool {
+    pub fn is_full(&self, band: usize) -> bool {
         self.bands[band].blocks.len() == self.band_blocks
     }
 
@@ -184,36 +193,9 @@ impl Log {
     }
 
     /// The same with the band of a stream if it is full.
-    fn close_full(&mut self, stream: usize) {
+    pub fn close_full(&mut self, stream: usize) {
         if let Some(full) = self.open[stream].take_if(|band| self.bands[*band].blocks.len() == self.band_blocks) {
             self.close(full);
-        }
-    }
-
-    /// The empty band of the lowest number is for this stream, if there is one.
-    fn open_empty(&mut self, stream: usize) {
-        self.open[stream] = self.empty.pop_first();
-        if let Some(band) = self.open[stream] {
-            self.bands[band] = Band { stream, opened: self.written, ..Band::default() };
-        }
-    }
-
-    /// The stream that is written next, as `which` says, and a band with room for it. Compaction may change what it
-    /// says.
-    fn room(&mut self, which: impl Fn(&Self) -> usize) -> (usize, usize) {
-        loop {
-            let stream = which(self);
-            if self.open[stream].is_none() && self.empty.len() > self.set.spare {
-                self.open_empty(stream);
-            }
-            if let Some(band) = self.open[stream] {
-                return (stream, band);
-            }
-            if !self.compact() {
-                // Nothing can be gained: it goes on with the band of the first stream that has one.
-                let other = self.open.iter_mut().find_map(Option::take);
-                self.open[stream] = Some(other.expect("the disk is not full"));
-            }
         }
     }
 
@@ -255,6 +237,9 @@ impl Log {
         self.counts.appended += 1;
         self.warm(lba);
         self.put(lba, band, self.written);
+        if let Some(lifetimes) = &mut self.lifetimes {
+            lifetimes.wrote(lba, self.written);
+        }
         self.close_full(stream);
     }
 
@@ -272,6 +257,9 @@ impl Log {
     pub fn trim(&mut self, lba: u64) {
         self.kill(lba);
         self.buffer.retain(|block| block.lba != lba);
+        if let Some(lifetimes) = &mut self.lifetimes {
+            lifetimes.trimmed(lba, self.written);
+        }
         if let Some(tuned) = &mut self.tuned {
             tuned.trim(lba);
         }
@@ -310,7 +298,7 @@ impl Log {
     }
 
     /// Compacts bands if that gains anything.
-    fn compact(&mut self) -> bool {
+    pub fn compact(&mut self) -> bool {
         if let Some(tuned) = &mut self.tuned {
             self.set.weights = tuned.choose();
         }
@@ -325,6 +313,7 @@ impl Log {
         let room = self.empty.len().min(self.set.spare) * self.band_blocks;
         let (mut victims, mut live) = (Vec::new(), 0);
         while victims.len() < self.set.together {
+            self.look_at_closed();
             // Where victims wait in RAM as many as were asked for are taken, one of which at least has a dead block.
             let is_last = victims.len() + 1 == self.set.together;
             let has_gained = self.set.spare == 0 && live < victims.len() * self.band_blocks;
@@ -369,6 +358,9 @@ impl Log {
         let mut targets = Vec::new();
         for (stream, lba) in moving {
             let target = self.target(stream);
+            if let Some(lifetimes) = &mut self.lifetimes {
+                lifetimes.came(stream);
+            }
             if !targets.contains(&target) {
                 targets.push(target);
             }
@@ -387,23 +379,12 @@ impl Log {
             }
             self.empty.extend(victims);
         } else {
-            (0..STREAMS).for_each(|stream| self.close_full(stream));
+            (0..MOST_STREAMS).for_each(|stream| self.close_full(stream));
         }
         self.counts.resets += victims.len() as u64;
     }
+}
 
-    /// The band that takes the next moved block of a stream: its own, an empty one, or another stream's.
-    fn target(&mut self, stream: usize) -> usize {
-        if self.open[stream].is_some_and(|band| self.is_full(band)) {
-            if self.set.spare == 0 {
-                self.close_full(stream);
-            }
-            self.open[stream] = None;
-        }
-        if self.open[stream].is_none() {
-            self.open_empty(stream);
-        }
-        let with_room = |band: &usize| !self.is_full(*band);
-        self.open[stream].or_else(|| self.open.iter().flatten().copied().find(with_room)).expect("live blocks fit")
-    }
+fn lifetimes(set: &Settings, bands: usize, band_blocks: usize, capacity: u64) -> Option<Box<Lifetimes>> {
+    (set.layer == "log-lifetimes").then(|| Box::new(Lifetimes::new(bands, band_blocks, capacity)))
 }

@@ -2,7 +2,11 @@
 
 mod choose;
 mod comparisons;
+mod hazards;
+mod inferred;
+mod lifetimes;
 mod log;
+mod room;
 mod separation;
 mod settings;
 mod streams;
@@ -98,6 +102,8 @@ impl Case {
     /// The model after `requests`, which alone count. What lies on the disk before is not in its buffer.
     fn serve(&self, mut model: Log, requests: &[TraceRequest]) -> Log {
         let filled = (model.places.len() as f64 * self.prefill) as u64;
+        // A part of a disk is filled in whole bands.
+        let filled = if self.prefill < 1.0 { filled - filled % self.band_blocks as u64 } else { filled };
         (0..filled).for_each(|lba| model.write(lba));
         model.flush();
         model.forget();

@@ -117,7 +117,7 @@ fn streams_agree_on_a_disk_that_was_empty_and_on_one_that_is_nearly_full() {
 }
 
 /// Of 100 requests 80 go to the first fifth.
-fn eighty_twenty(range_bytes: u64) -> Vec<TraceRequest> {
+pub fn eighty_twenty(range_bytes: u64) -> Vec<TraceRequest> {
     requests(&synthetic(&format!(
         r#"
         seed = 7

@@ -53,7 +53,7 @@ impl Settings {
             equal: word("equal", "fewest"),
             weights: [1000 - hot, cold - hot],
             spare: number("spare_bands", 1) as usize,
-            together: number("compact_bands", 2) as usize,
+            together: number("compact_bands", if layer == "log-lifetimes" { 1 } else { 2 }) as usize,
             choices: number("choices", 10),
             seed: number("seed", 1),
             buffer_bands: number("buffer_bands", 0) as usize,

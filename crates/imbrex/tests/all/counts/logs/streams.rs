@@ -2,8 +2,11 @@
 
 use super::log::{Band, Log, Waiting};
 
-/// The most streams.
-pub const STREAMS: usize = 6;
+/// The most streams: those of `log-lifetimes`.
+pub const MOST_STREAMS: usize = 20;
+
+/// Those of SepBIT.
+const STREAMS: usize = 6;
 
 /// How long bands of the first stream of SepBIT lived from their opening to their compaction.
 #[derive(Default)]
@@ -31,6 +34,14 @@ impl Lives {
 }
 
 impl Log {
+    pub fn streams(&self) -> usize {
+        match &self.lifetimes {
+            Some(lifetimes) => lifetimes.streams(),
+            None if self.by_life() => STREAMS,
+            None => self.set.open_bands as usize,
+        }
+    }
+
     fn by_life(&self) -> bool {
         self.set.layer == "sepbit"
     }
@@ -51,7 +62,9 @@ impl Log {
 
     /// The stream of a block that the host writes next.
     pub fn stream_of_host(&self, lba: u64) -> usize {
-        if self.by_life() {
+        if let Some(lifetimes) = &self.lifetimes {
+            lifetimes.stream_of_host(lba, self.written + 1)
+        } else if self.by_life() {
             self.stream_of_life(self.lived(lba))
         } else if self.known_hot > 0 {
             self.stream_of_heat(self.heat(lba) > 0)
@@ -78,7 +91,9 @@ impl Log {
     pub fn stream_of_moved(&self, lba: u64, band: usize) -> usize {
         let (heat, left) = (self.heat(lba), self.heat_left(lba));
         let age = self.written - self.times[lba as usize];
-        if !self.by_life() {
+        if let Some(lifetimes) = &self.lifetimes {
+            lifetimes.stream_of_moved(lba, self.written)
+        } else if !self.by_life() {
             if self.set.open_bands == 3 && heat > 0 && left == 0 { 2 } else { self.stream_of_heat(left > 0) }
         } else if self.bands[band].stream == 0 {
             2

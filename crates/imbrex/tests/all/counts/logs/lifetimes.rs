@@ -1,0 +1,277 @@
+//! What `log-lifetimes` infers: of each block how it lived and lives, of each stream what comes to it, of each closed
+//! band what a look at it has found.
+
+use super::hazards::Hazards;
+use super::log::Log;
+use super::streams::MOST_STREAMS;
+
+/// The classes beyond those of octaves.
+const LONGEST: usize = 28;
+const TWICE: usize = 29;
+const ONCE: usize = 30;
+const NEVER: usize = 31;
+
+/// Octaves, seen from the capacity, that streams divide.
+const OF_HOST: [f64; 2] = [-7.0, 3.0];
+const OF_MOVED: [f64; 2] = [-3.0, 5.0];
+
+/// Stretches of a band.
+const STRETCHES: usize = 32;
+
+#[derive(Copy, Clone)]
+struct Life {
+    class: usize,
+    written: u64,
+    /// Until when it has been counted.
+    counted: u64,
+}
+
+/// As old as the epoch.
+const UNKNOWN: Life = Life { class: NEVER, written: 0, counted: 0 };
+
+/// What a look at a band has found.
+#[derive(Copy, Clone)]
+pub struct Look {
+    when: u64,
+    live: usize,
+    /// How often a block is overwritten in a unit of time.
+    rate: f64,
+    /// The mean age.
+    age: f64,
+}
+
+impl Look {
+    fn rate(&self, now: u64) -> f64 {
+        self.rate * self.age / (self.age + (now - self.when) as f64)
+    }
+}
+
+pub struct Lifetimes {
+    band_blocks: u64,
+    /// Blocks that the host does not get.
+    spare: u64,
+    host: usize,
+    moved: usize,
+    blocks: Vec<Life>,
+    hazards: Hazards,
+    /// Neighbours of which one is followed.
+    group: u64,
+    hand: u64,
+    forget_at: u64,
+    conclude_at: u64,
+    /// Blocks that came to each stream in this period, when that began, and the same of the last one.
+    came: [u64; MOST_STREAMS],
+    began: u64,
+    came_last: [u64; MOST_STREAMS],
+    lasted: u64,
+}
+
+impl Lifetimes {
+    pub fn new(bands: usize, band_blocks: usize, capacity: u64) -> Self {
+        let spare = (bands * band_blocks) as u64 - capacity;
+        let of_bands = spare as f64 / band_blocks as f64;
+        let streams = (1.3 * of_bands.sqrt()).min(1.2 + of_bands / 5.0).round().clamp(2.0, 20.0) as usize;
+        let streams = if of_bands < 3.0 { 1 } else { streams };
+        let host = (streams / 2).max(1);
+        let mut group = 1;
+        while capacity / (2 * group) >= 65_536 {
+            group *= 2;
+        }
+        Self {
+            band_blocks: band_blocks as u64,
+            spare,
+            host,
+            moved: streams - host,
+            blocks: vec![UNKNOWN; capacity as usize],
+            hazards: Hazards::new(),
+            group,
+            hand: 0,
+            forget_at: 1,
+            conclude_at: 1,
+            came: [0; MOST_STREAMS],
+            began: 0,
+            came_last: [0; MOST_STREAMS],
+            lasted: 0,
+        }
+    }
+
+    pub fn streams(&self) -> usize {
+        self.host + self.moved
+    }
+
+    fn capacity(&self) -> u64 {
+        self.blocks.len() as u64
+    }
+
+    /// The block of a group that is followed: of the n-th the one at n times the golden ratio, of which only the fraction
+    /// counts.
+    fn followed(&self, group: u64) -> u64 {
+        let golden = (1.0 + 5f64.sqrt()) / 2.0;
+        group * self.group + ((group as f64 * golden).fract() * self.group as f64) as u64
+    }
+
+    /// The class of a block that the host writes now.
+    fn next_class(&self, lba: u64, now: u64) -> usize {
+        let life = self.blocks[lba as usize];
+        match life.class {
+            NEVER => ONCE,
+            ONCE => TWICE,
+            _ => self.hazards.octave(now - life.written).min(LONGEST),
+        }
+    }
+
+    /// Which of some streams takes what has so much left.
+    fn stream(&self, rest: f64, [first, last]: [f64; 2], streams: usize) -> usize {
+        let octaves = rest - libm::log2(self.capacity() as f64);
+        let number = ((octaves - first) / (last - first) * streams as f64).floor();
+        number.clamp(0.0, (streams - 1) as f64) as usize
+    }
+
+    pub fn stream_of_host(&self, lba: u64, now: u64) -> usize {
+        self.stream(self.hazards.rest(self.next_class(lba, now), 0), OF_HOST, self.host)
+    }
+
+    pub fn stream_of_moved(&self, lba: u64, now: u64) -> usize {
+        if self.moved == 0 {
+            return 0;
+        }
+        let life = self.blocks[lba as usize];
+        let rest = self.hazards.rest(life.class, now - life.written);
+        self.host + self.stream(rest, OF_MOVED, self.moved)
+    }
+
+    /// A block has come to a stream.
+    pub fn came(&mut self, stream: usize) {
+        self.came[stream] += 1;
+    }
+
+    /// The host writes a block, which makes it this time.
+    pub fn wrote(&mut self, lba: u64, now: u64) {
+        self.came(self.stream_of_host(lba, now));
+        let class = self.next_class(lba, now);
+        self.end(lba, now);
+        self.blocks[lba as usize] = Life { class, written: now, counted: now };
+        if (now - 1).is_multiple_of(self.group) {
+            let under_hand = self.followed(self.hand);
+            self.count(under_hand, now);
+            self.hand = (self.hand + 1) % self.capacity().div_ceil(self.group);
+        }
+        if now >= self.began + self.spare {
+            self.lasted = now - self.began;
+            self.began = now;
+            self.came_last = std::mem::take(&mut self.came);
+        }
+        if now >= self.forget_at {
+            self.hazards.forget();
+            self.forget_at = now + (self.capacity() / 8).max(1);
+        }
+        if now >= self.conclude_at {
+            self.hazards.conclude();
+            self.conclude_at = now + (self.capacity() / 64).max(2048).min((now / 4).max(64));
+        }
+    }
+
+    pub fn trimmed(&mut self, lba: u64, now: u64) {
+        self.end(lba, now);
+        self.blocks[lba as usize] = UNKNOWN;
+    }
+
+    /// Counts the life of a block as far as it has not been counted, if it is known when that began.
+    fn count(&mut self, lba: u64, now: u64) {
+        if let Some(life) = self.blocks.get_mut(lba as usize).filter(|life| life.class != NEVER) {
+            self.hazards.lived(life.class, life.counted - life.written, now - life.written);
+            life.counted = now;
+        }
+    }
+
+    /// A life ends.
+    fn end(&mut self, lba: u64, now: u64) {
+        let life = self.blocks[lba as usize];
+        if life.class != NEVER && self.followed(lba / self.group) == lba {
+            self.count(lba, now);
+            self.hazards.died(life.class, now - life.written);
+        }
+    }
+
+    /// Whether the host would write more than two periods while a stream fills a band.
+    fn is_slow(&self, stream: usize, now: u64) -> bool {
+        let (came, time) = (self.came[stream] + self.came_last[stream], now - self.began + self.lasted);
+        2 * time >= self.spare && self.band_blocks * time > 2 * self.spare * came
+    }
+}
+
+impl Log {
+    /// The stream to whose band a stream goes on that has none, if it should not begin one. A band that has rested becomes
+    /// its own.
+    pub fn goes_on(&mut self, stream: usize) -> Option<usize> {
+        let lifetimes = self.lifetimes.as_ref()?;
+        let rest = lifetimes.spare / 2;
+        if let Some(other) = self.nearest(stream, |band| self.written - self.bands[band].written > rest) {
+            self.open[stream] = self.open[other].take();
+            return Some(stream);
+        }
+        if lifetimes.is_slow(stream, self.written) { self.nearest(stream, |_| true) } else { None }
+    }
+
+    /// The nearest stream whose band has room and is one of those.
+    pub fn nearest(&self, stream: usize, is_one: impl Fn(usize) -> bool) -> Option<usize> {
+        let will_do = |&other: &usize| self.open[other].is_some_and(|band| !self.is_full(band) && is_one(band));
+        (0..MOST_STREAMS).filter(will_do).min_by_key(|&other| (other.abs_diff(stream), other))
+    }
+
+    /// Looks at the closed bands of which it is time.
+    pub fn look_at_closed(&mut self) {
+        for band in self.closed.clone() {
+            let of = &self.bands[band];
+            let is_time = of.look.is_none_or(|look| {
+                let later = ((look.when - of.closed) / 20).max(self.band_blocks as u64);
+                10 * of.live < 9 * look.live || self.written - look.when > later
+            });
+            if is_time {
+                self.bands[band].look = self.look_at(band);
+            }
+        }
+    }
+
+    fn look_at(&self, band: usize) -> Option<Look> {
+        let (lifetimes, now, of) = (self.lifetimes.as_ref()?, self.written, &self.bands[band]);
+        let stretch = self.band_blocks.div_ceil(STRETCHES);
+        let drawn = |n: usize| {
+            let share = ((band * STRETCHES + n) as u64 * 0x9e37_79b9) % (1 << 32);
+            n * stretch + (share * stretch as u64 / (1 << 32)) as usize
+        };
+        let slots = (0..STRETCHES).map(drawn).filter(|&slot| slot < of.blocks.len());
+        let live = slots.filter(|&slot| self.places[of.blocks[slot] as usize] == Some((band, slot)));
+        let mut lives: Vec<Life> = live.map(|slot| lifetimes.blocks[of.blocks[slot] as usize]).collect();
+        if lives.is_empty() {
+            if let Some(last) = of.look {
+                let age = last.age + (now - last.when) as f64;
+                return Some(Look { when: now, live: of.live, rate: last.rate(now), age });
+            }
+            lives.push(Life { written: of.closed, ..UNKNOWN });
+        }
+        let rates = lives.iter().map(|life| libm::exp2(-lifetimes.hazards.rest(life.class, now - life.written)));
+        let octaves = lives.iter().map(|life| libm::log2((now - life.written).max(1) as f64));
+        let (rate, octaves) = (rates.sum::<f64>() / lives.len() as f64, octaves.sum::<f64>() / lives.len() as f64);
+        Some(Look { when: now, live: of.live, rate, age: libm::exp2(octaves) })
+    }
+
+    /// The band that is worth most.
+    pub fn most_by_lifetimes(&self, all: bool) -> usize {
+        let is_one = self.lifetimes.as_ref().is_none_or(|lifetimes| lifetimes.moved == 0);
+        self.most(all, |band| {
+            let of = &self.bands[band];
+            if is_one {
+                return -(of.live as f64);
+            }
+            let (dead, live) = ((self.band_blocks - of.live) as f64, of.live as f64);
+            let closed_for = (self.written - of.closed).max(1) as f64;
+            match of.look {
+                Some(look) if of.live > 0 => {
+                    dead * dead.sqrt() / live * closed_for.sqrt().sqrt() / look.rate(self.written).sqrt()
+                }
+                _ => f64::INFINITY,
+            }
+        })
+    }
+}
