@@ -89,8 +89,8 @@ impl Hazards {
         let whole: Vec<f64> = (0..HALVES).map(|half| survive(half, self.starts[half])).collect();
         let rest = |is: usize| {
             let (mut alive, mut rest) = (1.0, 0.0);
-            for dies in is..HALVES {
-                let through = if dies == is { survive(is, WITHIN * self.starts[is]) } else { whole[dies] };
+            for (dies, &whole) in whole.iter().enumerate().skip(is) {
+                let through = if dies == is { survive(is, WITHIN * self.starts[is]) } else { whole };
                 let die = alive * (1.0 - through);
                 rest += die * self.left[is][dies];
                 alive -= die;
