@@ -1,6 +1,6 @@
 //! How many blocks come to each stream, and which open band a stream goes on with that has none of its own.
 
-use super::super::separation::MOST_STREAMS;
+const MOST_STREAMS: usize = super::MOST_STREAMS as usize;
 
 /// What a stream writes to, where it has no open band and had better not begin one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
