@@ -19,8 +19,16 @@ const CONVENTIONAL: u32 = 4;
 const BANDS: u32 = 12;
 const BLOCKS: u64 = ZONE_BLOCKS as u64;
 /// The layers that append to bands and keep a whole map.
-const FAMILY: [&str; 7] =
-    ["log-greedy", "log-fifo", "log-cost-benefit", "log-choices", "cold-weight", "tuned-weight", "sepbit"];
+const FAMILY: [&str; 8] = [
+    "log-greedy",
+    "log-fifo",
+    "log-cost-benefit",
+    "log-choices",
+    "cold-weight",
+    "tuned-weight",
+    "sepbit",
+    "log-lifetimes",
+];
 
 /// What follows from plans alone.
 #[derive(Default)]
