@@ -116,8 +116,9 @@ impl Format for Srt {
         let Some(sector_bytes) = self.sector_bytes(disk) else { return Err(Problem::SrtDisk { disk }.into()) };
         let Some(offset_bytes) = sector.checked_mul(sector_bytes) else { return Err(too_large("sector", sector)) };
         let access = if flags & 1 == 1 { Access::Read } else { Access::Write };
-        let (volume, ticks) = (disk.to_string(), seconds * 1_000_000 + micros);
-        self.volume.record(&VolumeRequest { volume: volume.as_bytes(), ticks, access, offset_bytes, bytes })
+        let (digits, ticks) = (digits(disk as u8), seconds * 1_000_000 + micros);
+        let volume = digits.trim_ascii_start();
+        self.volume.record(&VolumeRequest { volume, ticks, access, offset_bytes, bytes })
     }
 
     fn position(&self) -> Position {
@@ -135,6 +136,12 @@ impl Format for Srt {
     fn nothing(&self, file: &str) -> Option<TraceError> {
         self.volume.nothing(file)
     }
+}
+
+/// The digits of a disk's number, behind blanks.
+fn digits(disk: u8) -> [u8; 3] {
+    let digit = |place: u8| if disk >= place || place == 1 { b'0' + disk / place % 10 } else { b' ' };
+    [100, 10, 1].map(digit)
 }
 
 /// The `at`th number of a record.
@@ -185,4 +192,16 @@ fn words(text: &[u8]) -> Vec<&[u8]> {
         rest = after;
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_are_called_by_their_numbers() {
+        for disk in 0..=u8::MAX {
+            assert_eq!(digits(disk).trim_ascii_start(), disk.to_string().as_bytes());
+        }
+    }
 }

@@ -86,11 +86,12 @@ impl Life {
     }
 
     fn to_bytes(self) -> [u8; Self::BYTES] {
-        std::array::from_fn(|i| (self.0 >> (8 * i)) as u8)
+        let [a, b, c, d, e, ..] = self.0.to_le_bytes();
+        [a, b, c, d, e]
     }
 
-    fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        Self(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    fn from_bytes([a, b, c, d, e]: [u8; Self::BYTES]) -> Self {
+        Self(u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]))
     }
 }
 

@@ -16,6 +16,8 @@
 //!   closed band has a dead block the stream takes the open band of the first stream that has one.
 //! - Bands that compaction fills are closed when it ends, in the order in which it began to write to them. Without
 //!   spare bands each is closed when its stream goes on with another, and the last ones at the end, stream by stream.
+//! - `log-lifetimes` has streams in order: the nearest one counts where others take the first, and a stream may go on
+//!   in another's band before empty ones have run out (`sharing`).
 //! - No band is taken as a victim unless one of those closed has a dead block, or a victim does and there are no spare
 //!   bands.
 

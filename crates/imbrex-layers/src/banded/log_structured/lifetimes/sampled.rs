@@ -44,8 +44,28 @@ struct Band {
 pub(super) struct Sampled {
     bands: Vec<Band>,
     band_blocks: u32,
-    /// Slots of a stretch.
-    stretch: u32,
+    stretches: Stretches,
+}
+
+/// The stretches of a band, of so many slots each.
+#[derive(Copy, Clone, Debug)]
+struct Stretches(u32);
+
+impl Stretches {
+    /// The slot of a band that was drawn in a stretch.
+    #[inline]
+    fn drawn(self, band: u32, stretch: u32) -> u32 {
+        let random = (band.wrapping_mul(SLOTS) + stretch).wrapping_mul(0x9e37_79b9);
+        stretch * self.0 + ((u64::from(random) * u64::from(self.0)) >> 32) as u32
+    }
+
+    /// The stretches whose slots are among `blocks` slots of a band from `first` on, and these.
+    #[inline]
+    fn among(self, band: u32, first: u32, blocks: u32) -> impl Iterator<Item = (usize, u32)> {
+        let stretches = first / self.0..(first + blocks).div_ceil(self.0);
+        let slots = stretches.map(move |stretch| (stretch as usize, self.drawn(band, stretch)));
+        slots.filter(move |(_, slot)| (first..first + blocks).contains(slot))
+    }
 }
 
 impl Sampled {
@@ -57,22 +77,7 @@ impl Sampled {
     pub fn new(bands: u32, band_blocks: u32) -> Self {
         let lives = [Life::UNKNOWN.to_bytes(); SLOTS as usize];
         let empty = Band { closed: 0, written: 0, look: None, live: 0, lives };
-        Self { bands: vec![empty; bands as usize], band_blocks, stretch: band_blocks.div_ceil(SLOTS) }
-    }
-
-    /// The slot of a band that was drawn in a stretch.
-    #[inline]
-    fn drawn(&self, band: u32, stretch: u32) -> u32 {
-        let random = (band.wrapping_mul(SLOTS) + stretch).wrapping_mul(0x9e37_79b9);
-        stretch * self.stretch + ((u64::from(random) * u64::from(self.stretch)) >> 32) as u32
-    }
-
-    /// The stretches whose slots are among `blocks` slots of a band from `first` on, and these.
-    #[inline]
-    fn among(&self, band: u32, first: u32, blocks: u32) -> impl Iterator<Item = (usize, u32)> {
-        let stretches = first / self.stretch..(first + blocks).div_ceil(self.stretch);
-        let slots = stretches.map(move |stretch| (stretch as usize, self.drawn(band, stretch)));
-        slots.filter(move |(_, slot)| (first..first + blocks).contains(slot))
+        Self { bands: vec![empty; bands as usize], band_blocks, stretches: Stretches(band_blocks.div_ceil(SLOTS)) }
     }
 
     /// A band is empty and will be written.
@@ -100,22 +105,17 @@ impl Sampled {
     /// The blocks in `blocks` slots of a band from `first` on lie there no more.
     #[inline]
     pub fn left(&mut self, band: u32, first: u32, blocks: u32) {
-        let gone = self.among(band, first, blocks).fold(0, |gone, (stretch, _)| gone | 1 << stretch);
+        let gone = self.stretches.among(band, first, blocks).fold(0, |gone, (stretch, _)| gone | 1 << stretch);
         self.bands[band as usize].live &= !gone;
     }
 
     /// Blocks lie in `blocks` slots of a band from `first` on; `life` is what is known of that in the slot.
     #[inline]
     pub fn came(&mut self, band: u32, first: u32, blocks: u32, life: impl Fn(u32) -> Life) {
-        let mut stretch = first / self.stretch;
-        while stretch * self.stretch < first + blocks {
-            let slot = self.drawn(band, stretch);
-            if (first..first + blocks).contains(&slot) {
-                let of = &mut self.bands[band as usize];
-                of.live |= 1 << stretch;
-                of.lives[stretch as usize] = life(slot).to_bytes();
-            }
-            stretch += 1;
+        let of = &mut self.bands[band as usize];
+        for (stretch, slot) in self.stretches.among(band, first, blocks) {
+            of.live |= 1 << stretch;
+            of.lives[stretch] = life(slot).to_bytes();
         }
     }
 
@@ -145,7 +145,7 @@ impl Sampled {
     /// Verifies that what is live in the slots is what is `known` of the blocks that lie there.
     pub fn check(&self, known: impl Fn(u32, u32) -> Option<Life>) -> Result<(), Violation> {
         for (band, of) in (0..).zip(&self.bands) {
-            for (stretch, slot) in self.among(band, 0, self.band_blocks) {
+            for (stretch, slot) in self.stretches.among(band, 0, self.band_blocks) {
                 let noted = (of.live >> stretch & 1 == 1).then(|| Life::from_bytes(of.lives[stretch]));
                 let is = known(band, slot);
                 if noted != is {
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn one_slot_of_each_stretch_is_looked_at() {
         for band_blocks in [1, 8, 32, 33, 1000, 65_536] {
-            let sampled = Sampled::new(3, band_blocks);
+            let sampled = Sampled::new(3, band_blocks).stretches;
             let slots: Vec<_> = sampled.among(2, 0, band_blocks).collect();
             let stretches = band_blocks.div_ceil(band_blocks.div_ceil(SLOTS));
             assert!(slots.len() as u32 <= stretches && slots.len() as u32 + 1 >= stretches, "{slots:?}");
