@@ -64,7 +64,14 @@ impl FreeSlots {
     #[inline]
     #[must_use]
     pub fn first_fit(&self, wanted: u32, runs: u32) -> Option<(u32, u32)> {
-        let lowest = self.run(0, wanted)?;
+        self.next_fit(0, wanted, runs)
+    }
+
+    /// The first of the `runs` runs at or behind `from` that has `wanted` slots. Without one, the first of them.
+    #[inline]
+    #[must_use]
+    pub fn next_fit(&self, from: u32, wanted: u32, runs: u32) -> Option<(u32, u32)> {
+        let lowest = self.run(from, wanted)?;
         let mut run = lowest;
         for _ in 1..runs {
             if run.1 >= wanted {

@@ -7,6 +7,7 @@ pub mod fifo_log;
 pub mod hashed_zones;
 pub mod in_place;
 pub mod loop_back;
+pub mod zone_ages;
 
 use imbrex_core::info::LayerInfo;
 
@@ -19,4 +20,5 @@ pub(crate) const LAYERS: &[LayerInfo] = &[
     hashed_zones::INFO,
     amphisbaena::INFO,
     dm_zoned::INFO,
+    zone_ages::INFO,
 ];

@@ -105,6 +105,7 @@ impl<P: Policy> ZoneBuffer<P> {
             blocks: BufferedBlocks::new(space.conventional, slots, zones.most_capacity()),
             copied: Bitmap::new(u64::from(zones.zone_blocks())),
             collected: Vec::new(),
+            is_idle: false,
             trimmed: Trimmed::new(if empties { zones.most_natives() } else { 0 }),
             zones,
             eviction: None,

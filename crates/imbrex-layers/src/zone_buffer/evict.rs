@@ -54,7 +54,10 @@ impl Eviction {
 impl<P: Policy> ZoneBuffer<P> {
     /// The most blocks that a step moves now.
     fn step_limit(&self) -> u32 {
-        if self.config.spare.spare_zones == 0 { self.zones.zone_blocks() } else { self.step.blocks() }
+        if self.config.spare.spare_zones == 0 {
+            return self.zones.zone_blocks();
+        }
+        if self.is_idle { self.step.blocks().min(self.policy.idle_blocks()) } else { self.step.blocks() }
     }
 
     /// Begins to evict the zone of `lba`, which is buffered, with all its buffered blocks. Of a zone that is apart it
@@ -108,20 +111,26 @@ impl<P: Policy> ZoneBuffer<P> {
         self.eviction.as_ref().filter(|eviction| !eviction.is_writing()).map(|eviction| eviction.native)
     }
 
+    /// Whether the newest content of the block at this offset of the zone under eviction has been collected.
+    pub fn is_collected(&self, offset: u32) -> bool {
+        self.copied.contains(u64::from(offset))
+    }
+
     /// Plans that the block at `offset` of the zone whose blocks are being collected is read from `slot` into RAM.
-    /// Offsets ascend.
     pub fn collect(&mut self, offset: u32, slot: u32, plan: &mut Plan) {
-        debug_assert!(self.collected.last().is_none_or(|last| *last < offset));
-        let ram = Pba::ram(self.collected.len() as u64);
-        plan.copy(Place::At(self.slot_place(slot)), Place::At(ram), 1, Why::Collect);
-        self.collected.push(offset);
+        let ram = self.collected.len() as u32;
+        plan.copy(Place::At(self.slot_place(slot)), Place::At(Pba::ram(ram.into())), 1, Why::Collect);
+        self.collected.push((offset, ram));
         self.copied.insert(u64::from(offset));
     }
 
     /// Begins to write what was collected of a zone.
     pub fn write_collected(&mut self, plan: &mut Plan) -> Step {
         let Some(native) = self.collecting() else { unreachable!("blocks are being collected") };
-        let (Some(&first), Some(&last)) = (self.collected.first(), self.collected.last()) else {
+        // Of a block that was collected twice the later content counts.
+        self.collected.sort_unstable_by_key(|&(offset, ram)| (offset, std::cmp::Reverse(ram)));
+        self.collected.dedup_by_key(|(offset, _)| *offset);
+        let (Some(&(first, _)), Some(&(last, _))) = (self.collected.first(), self.collected.last()) else {
             self.eviction = None;
             return Step::More;
         };
@@ -227,11 +236,10 @@ impl<P: Policy> ZoneBuffer<P> {
 
     /// Notes the collected blocks between two offsets as newer content.
     fn take_collected(&mut self, from: u32, to: u32) {
-        let place = |offset: u32| self.collected.partition_point(|collected| *collected < offset);
+        let place = |offset: u32| self.collected.partition_point(|(collected, _)| *collected < offset);
         let (first, end) = (place(from), place(to));
         self.newer.clear();
-        let in_ram = (first as u64..).zip(&self.collected[first..end]);
-        self.newer.extend(in_ram.map(|(ram, &offset)| (offset, Pba::ram(ram))));
+        self.newer.extend(self.collected[first..end].iter().map(|&(offset, ram)| (offset, Pba::ram(ram.into()))));
     }
 
     /// Notes the buffered blocks of `zone` between two offsets as newer content and as copied.
@@ -255,6 +263,9 @@ impl<P: Policy> ZoneBuffer<P> {
         self.blocks.evict(self.zones.blocks_of(native), false, &self.copied, &mut self.policy, plan);
         let free = matches!(writing.way, Way::Append | Way::Update);
         plan.count(if free { Event::RmwFree } else { Event::Rmw }, 1);
-        self.policy.destaged(native, writing.end, &self.collected);
+        if self.policy.most_collected() > 0 {
+            let offsets: Vec<u32> = self.collected.iter().map(|(offset, _)| *offset).collect();
+            self.policy.destaged(native, writing.end, &offsets);
+        }
     }
 }

@@ -77,8 +77,11 @@ pub struct ZoneBuffer<P> {
     pub takes_vacant: bool,
     /// Offsets of the zone under eviction whose newest content has been copied.
     copied: Bitmap,
-    /// Offsets of the blocks that have been collected for it in RAM, from block 0 on in this order.
-    collected: Vec<u32>,
+    /// Offsets of the blocks that have been collected for it in RAM, and in which block of that each lies. They ascend when
+    /// the zone is written.
+    collected: Vec<(u32, u32)>,
+    /// Whether the step that is planned is one of idle time.
+    is_idle: bool,
     /// Reused for the newer blocks of one step.
     newer: Vec<Newer>,
 }
@@ -212,6 +215,7 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
             holds_ram: self.eviction.is_some(),
             occupancy: Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.policy.table().slots().into() }),
             outlook: self.room_ahead(),
+            idle_after_ns: self.policy.idle_after_ns(),
             ..Standing::default()
         }
     }
@@ -252,6 +256,7 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
     }
 
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {
+        self.is_idle = matches!(why, Pressure::Idle { .. });
         if self.eviction.as_ref().is_some_and(Eviction::is_writing) {
             return self.evict_step(plan);
         }

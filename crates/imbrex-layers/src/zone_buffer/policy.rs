@@ -53,6 +53,16 @@ pub trait Policy: Slots + Sized + Send {
         0
     }
 
+    /// How long the disk has to be idle before the next step in idle time.
+    fn idle_after_ns(&self) -> u64 {
+        0
+    }
+
+    /// The most blocks that a step in idle time moves.
+    fn idle_blocks(&self) -> u32 {
+        u32::MAX
+    }
+
     /// The blocks at the `collected` offsets of a native zone, and padding wherever nothing was, have been written to
     /// it, whose write pointer is now `pointer`.
     fn destaged(&mut self, _native: u32, _pointer: u32, _collected: &[u32]) {}

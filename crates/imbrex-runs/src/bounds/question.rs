@@ -75,7 +75,7 @@ pub struct Count {
 }
 
 /// Buffers of single blocks before zones, of `--buffer` blocks.
-const BUFFERS: [&str; 5] = ["fifo-log", "loop-back", "block-lru", "hashed-zones", "amphisbaena"];
+const BUFFERS: [&str; 6] = ["fifo-log", "loop-back", "block-lru", "hashed-zones", "amphisbaena", "zone-ages"];
 /// Caches on flash.
 const CACHES: [&str; 4] = ["lru-cache", "pore", "sac", "static-sets"];
 /// Layers on interlaced tracks whose blocks have fixed places, and others.
