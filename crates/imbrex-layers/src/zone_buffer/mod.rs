@@ -170,7 +170,8 @@ impl<P: Policy> ZoneBuffer<P> {
     fn memory(&self) -> Memory {
         let zone_blocks = self.zones.zone_blocks();
         let zone = u64::from(zone_blocks);
-        let evicting = self.copied.memory() + Memory::growing::<u32>(zone) + Memory::growing::<Newer>(zone);
+        let collected = Memory::growing::<(u32, u32)>(self.policy.most_collected().into());
+        let evicting = self.copied.memory() + collected + Memory::growing::<Newer>(zone);
         self.policy.memory() + self.blocks.memory(zone_blocks) + self.zones.memory() + self.trimmed.memory() + evicting
     }
 

@@ -3,15 +3,19 @@
 //!
 //! # Which zone leaves
 //! A rewrite costs the same whatever it takes out. It is worth the room that it gives, for as long as the zone would not
-//! be rewritten otherwise. How long that is nobody knows; that the zone's blocks have not been written for some time says
-//! that they, and others of the zone, will not be for about as long again. So a zone weighs its blocks times their mean
-//! age. A zone that is being filled is young, and waits until it is; one that is written again and again stays; one that
-//! was left leaves, and the sooner the more it holds. See [`ages`].
+//! be rewritten otherwise. How long that is nobody knows; that the zone has been quiet for some time says that it will be
+//! for about as long again. So a zone weighs the square of its blocks times the root of their mean age times the time
+//! since the last of them came, and the heaviest one leaves. A zone that is being filled is young, and waits until it is
+//! full or left; one that is written again and again stays; one that was left leaves, and the sooner the more it holds.
+//! See [`ages`].
 //!
 //! # Where blocks lie
 //! Every write takes the next free slots behind the last ones that were taken, also if the block is buffered already: the
-//! disk writes in one direction, and waits for no slot to come round. Only when no slot is free is a buffered block
+//! disk writes in one direction, and waits for no slot to come round. Only when free slots are scarce is a buffered block
 //! updated in its slot. See [`ring`].
+//!
+//! # Idle time
+//! It keeps a part of the slots free. The less of that is there, the shorter are the gaps that are used. See [`ahead`].
 //!
 //! # State
 //! - durable: that of every zone buffer (`zone_buffer/`);
@@ -192,7 +196,8 @@ impl Slots for ZoneAgesPolicy {
 
 impl Policy for ZoneAgesPolicy {
     fn memory(&self) -> Memory {
-        self.table.memory() + self.ring.memory() + self.ages.memory()
+        let collecting = Memory::growing::<u32>(self.most_collected.into());
+        self.table.memory() + self.ring.memory() + self.ages.memory() + collecting
     }
 
     fn recovered(&mut self) {
@@ -226,7 +231,8 @@ impl Policy for ZoneAgesPolicy {
             }
             done += planned;
         }
-        buffer.policy.ages.written(done);
+        let Self { ages, table, .. } = &mut buffer.policy;
+        ages.written(done, table);
         plan.count(Event::WriteHit, hits);
         done
     }
