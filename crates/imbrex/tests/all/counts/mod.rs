@@ -18,6 +18,7 @@ mod mapped_tracks;
 mod model;
 mod readings;
 mod tracklace;
+mod zone_ages;
 mod zone_alloy;
 
 use std::collections::BTreeSet;
@@ -36,12 +37,13 @@ use buffers::{BlockLru, FifoLog, HashedZones, LoopBack};
 use dm_zoned::{DmZoned, Settings};
 use in_place::InPlace;
 use model::{Buffer, Buffered, Counts, Disk, Model};
+use zone_ages::ZoneAges;
 
 /// Blocks that prefilling writes at a time.
 const PREFILL_BLOCKS: u64 = 1 << 16;
 
 /// The readings that move a count, beside the defaults.
-const READINGS: [(&str, &[&str]); 6] = [
+const READINGS: [(&str, &[&str]); 7] = [
     ("fifo-log", &["clean_for = 'request'", "at_pointer = 'buffered'", "spare_zones = 0", "step_blocks = 7"]),
     (
         "loop-back",
@@ -91,6 +93,7 @@ const READINGS: [(&str, &[&str]); 6] = [
             "reserved_zones = 1\nmetadata_zones = 'none'",
         ],
     ),
+    ("zone-ages", &["spare_zones = 0\nstep_blocks = 7", "step_blocks = 100\ninterruptible = false"]),
 ];
 
 fn counted(outcome: &Outcome) -> Counts {
@@ -125,6 +128,7 @@ fn model(layer: &str, disk: Disk, slots: u64, config: &toml::Table) -> Box<dyn M
         "loop-back" => buffered(disk, LoopBack::new(slots, number("requeue_blocks").unwrap_or(0)), config),
         "block-lru" => buffered(disk, BlockLru::new(slots), config),
         "hashed-zones" => Box::new(HashedZones::new(disk, slots, number("zone_slots").unwrap_or(0))),
+        "zone-ages" => Box::new(ZoneAges::new(disk, slots)),
         _ => panic!("{layer} has no model"),
     }
 }
