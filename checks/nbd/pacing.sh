@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 
 SECONDS_EACH=${SECONDS_EACH:-20} RATE=${RATE:-100} STEP_MS=${STEP_MS:-100} LOG_SIZE=${LOG_SIZE:-4GiB} LOG_SPAN=${LOG_SPAN:-3400M}
 ALL="log-greedy log-fifo log-cost-benefit log-choices cold-weight tuned-weight sepbit page-ftl
-    fifo-log loop-back block-lru hashed-zones amphisbaena zone-alloy dm-zoned skylight
+    fifo-log loop-back block-lru hashed-zones amphisbaena zone-ages zone-alloy dm-zoned skylight
     seagate seagate-two-phase track-flipping track-caching track-mapping tracklace lru-cache pore sac static-sets"
 LAYERS=${LAYERS:-$ALL}
 check="pacing"
