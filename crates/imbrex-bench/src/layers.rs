@@ -29,12 +29,13 @@ const HYBRID_FIXED_ZONES: u32 = 16;
 /// A layer's buffer, of the address range.
 pub const BUFFER_PERCENT: u64 = 1;
 
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 11] = [
     "conventional",
     "fifo-log",
     "loop-back",
     "block-lru",
     "hashed-zones",
+    "zone-ages",
     "log-greedy",
     "skylight",
     "seagate",

@@ -18,6 +18,7 @@ fn a_quick_run_reports_every_kind_of_row() {
         "loop-back",
         "block-lru",
         "hashed-zones",
+        "zone-ages",
         "log-greedy",
         "skylight",
         "seagate",

@@ -20,7 +20,7 @@ struct Try {
 const TRIES: [Try; 5] = [
     Try {
         drive: "small-zoned",
-        layers: &["in-place", "fifo-log", "loop-back", "block-lru", "hashed-zones", "amphisbaena"],
+        layers: &["in-place", "fifo-log", "loop-back", "block-lru", "hashed-zones", "amphisbaena", "zone-ages"],
         buffers: &["1MiB", "100KiB", "6MiB"],
         configs: &[
             "{}",

@@ -148,13 +148,14 @@ impl Disk {
 }
 
 /// Layers, and a configuration that leaves them something to gain.
-const LAYERS: [(&str, &str); 8] = [
+const LAYERS: [(&str, &str); 9] = [
     ("log-greedy", "spare_fraction = 0.3"),
     ("log-cost-benefit", "spare_fraction = 0.3"),
     ("log-fifo", "spare_fraction = 0.3\ncompact_bands = 1"),
     ("fifo-log", ""),
     ("loop-back", ""),
     ("block-lru", ""),
+    ("zone-ages", ""),
     ("amphisbaena", "chunk_blocks = 4"),
     ("zone-alloy", "converted = 1.0\nbound_ms = 0.0"),
 ];

@@ -312,8 +312,17 @@ fn where_no_heat_is_kept_live_blocks_are_not_told_apart() {
 }
 
 /// Layers that keep newer blocks of zones or bands in a buffer, and say so zone by zone.
-const BUFFERED: [&str; 8] =
-    ["fifo-log", "loop-back", "block-lru", "hashed-zones", "amphisbaena", "dm-zoned", "skylight", "zone-alloy"];
+const BUFFERED: [&str; 9] = [
+    "fifo-log",
+    "loop-back",
+    "block-lru",
+    "hashed-zones",
+    "amphisbaena",
+    "zone-ages",
+    "dm-zoned",
+    "skylight",
+    "zone-alloy",
+];
 
 #[test]
 fn zones_say_which_of_their_blocks_are_buffered() {

@@ -158,7 +158,7 @@ fn a_new_volume_that_is_written_in_sequence_writes_little_more_than_that() {
     // One of each family that updates or buffers, on as much of its drive as is written.
     let drives = [
         (INTERLACED, vec!["seagate", "seagate-two-phase", "track-flipping", "track-caching", "track-mapping"]),
-        (SMALL_ZONED, vec!["fifo-log", "block-lru", "loop-back", "amphisbaena"]),
+        (SMALL_ZONED, vec!["fifo-log", "block-lru", "loop-back", "amphisbaena", "zone-ages"]),
     ];
     for (drive, names) in drives {
         for name in names {
