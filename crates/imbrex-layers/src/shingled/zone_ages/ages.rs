@@ -49,7 +49,7 @@ impl ZoneAges {
     }
 
     pub fn memory(&self) -> Memory {
-        Memory::room::<u32>(self.written.len() as u64) + Memory::room::<Zone>(self.zones.len() as u64)
+        Memory::room::<u32>(self.written.len() as u64) + Memory::of::<Zone>(self.zones.len() as u64)
     }
 
     /// The host has written so many blocks. `table` says what the slots hold.
