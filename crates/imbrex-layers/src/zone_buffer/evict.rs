@@ -1,6 +1,6 @@
 //! Evicting every buffered block of a zone.
 
-use super::{Policy, ZoneBuffer};
+use super::{Collected, Policy, ZoneBuffer};
 use crate::parts::zone_pass::ZonePass;
 use imbrex_core::block::{Extent, Lba, Pba};
 use imbrex_core::layer::Step;
@@ -120,7 +120,7 @@ impl<P: Policy> ZoneBuffer<P> {
     pub fn collect(&mut self, offset: u32, slot: u32, plan: &mut Plan) {
         let ram = self.collected.len() as u32;
         plan.copy(Place::At(self.slot_place(slot)), Place::At(Pba::ram(ram.into())), 1, Why::Collect);
-        self.collected.push((offset, ram));
+        self.collected.push(Collected { offset, ram });
         self.copied.insert(u64::from(offset));
     }
 
@@ -128,9 +128,11 @@ impl<P: Policy> ZoneBuffer<P> {
     pub fn write_collected(&mut self, plan: &mut Plan) -> Step {
         let Some(native) = self.collecting() else { unreachable!("blocks are being collected") };
         // Of a block that was collected twice the later content counts.
-        self.collected.sort_unstable_by_key(|&(offset, ram)| (offset, std::cmp::Reverse(ram)));
-        self.collected.dedup_by_key(|(offset, _)| *offset);
-        let (Some(&(first, _)), Some(&(last, _))) = (self.collected.first(), self.collected.last()) else {
+        self.collected.sort_unstable_by_key(|block| (block.offset, std::cmp::Reverse(block.ram)));
+        self.collected.dedup_by_key(|block| block.offset);
+        let (Some(&Collected { offset: first, .. }), Some(&Collected { offset: last, .. })) =
+            (self.collected.first(), self.collected.last())
+        else {
             self.eviction = None;
             return Step::More;
         };
@@ -236,10 +238,10 @@ impl<P: Policy> ZoneBuffer<P> {
 
     /// Notes the collected blocks between two offsets as newer content.
     fn take_collected(&mut self, from: u32, to: u32) {
-        let place = |offset: u32| self.collected.partition_point(|(collected, _)| *collected < offset);
+        let place = |offset: u32| self.collected.partition_point(|block| block.offset < offset);
         let (first, end) = (place(from), place(to));
         self.newer.clear();
-        self.newer.extend(self.collected[first..end].iter().map(|&(offset, ram)| (offset, Pba::ram(ram.into()))));
+        self.newer.extend(self.collected[first..end].iter().map(|block| (block.offset, Pba::ram(block.ram.into()))));
     }
 
     /// Notes the buffered blocks of `zone` between two offsets as newer content and as copied.
@@ -264,8 +266,7 @@ impl<P: Policy> ZoneBuffer<P> {
         let free = matches!(writing.way, Way::Append | Way::Update);
         plan.count(if free { Event::RmwFree } else { Event::Rmw }, 1);
         if self.policy.most_collected() > 0 {
-            let offsets: Vec<u32> = self.collected.iter().map(|(offset, _)| *offset).collect();
-            self.policy.destaged(native, writing.end, &offsets);
+            self.policy.destaged(native, writing.end, &self.collected);
         }
     }
 }

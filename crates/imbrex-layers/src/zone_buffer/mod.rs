@@ -48,7 +48,7 @@ use imbrex_core::layer::{
 };
 use imbrex_core::memory::Memory;
 use imbrex_core::plan::{Event, Plan, Record};
-pub use policy::{Goal, InPlace, Policy, Takes};
+pub use policy::{Collected, Goal, InPlace, Policy, Takes};
 use trimmed::Trimmed;
 
 /// The part of the slots that is room ahead at most: a buffer is smaller by that for what it gathers of a zone.
@@ -77,9 +77,8 @@ pub struct ZoneBuffer<P> {
     pub takes_vacant: bool,
     /// Offsets of the zone under eviction whose newest content has been copied.
     copied: Bitmap,
-    /// Offsets of the blocks that have been collected for it in RAM, and in which block of that each lies. They ascend when
-    /// the zone is written.
-    collected: Vec<(u32, u32)>,
+    /// The blocks that have been collected for it, by offset when the zone is written.
+    collected: Vec<Collected>,
     /// Whether the step that is planned is one of idle time.
     is_idle: bool,
     /// Reused for the newer blocks of one step.
@@ -170,7 +169,7 @@ impl<P: Policy> ZoneBuffer<P> {
     fn memory(&self) -> Memory {
         let zone_blocks = self.zones.zone_blocks();
         let zone = u64::from(zone_blocks);
-        let collected = Memory::growing::<(u32, u32)>(self.policy.most_collected().into());
+        let collected = Memory::growing::<Collected>(self.policy.most_collected().into());
         let evicting = self.copied.memory() + collected + Memory::growing::<Newer>(zone);
         self.policy.memory() + self.blocks.memory(zone_blocks) + self.zones.memory() + self.trimmed.memory() + evicting
     }

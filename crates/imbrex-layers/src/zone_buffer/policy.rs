@@ -10,6 +10,13 @@ use imbrex_core::layer::{Corrupt, Step, Violation};
 use imbrex_core::memory::Memory;
 use imbrex_core::plan::Plan;
 
+/// A block of the zone under eviction that was read into RAM: its offset in the zone, and the block of RAM that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Collected {
+    pub offset: u32,
+    pub ram: u32,
+}
+
 /// Which slots blocks take, and which zone leaves the buffer.
 pub trait Policy: Slots + Sized + Send {
     /// The counters that are its own.
@@ -63,9 +70,9 @@ pub trait Policy: Slots + Sized + Send {
         u32::MAX
     }
 
-    /// The blocks at the `collected` offsets of a native zone, and padding wherever nothing was, have been written to
+    /// The `collected` blocks of a native zone, by offset, and padding wherever nothing was, have been written to
     /// it, whose write pointer is now `pointer`.
-    fn destaged(&mut self, _native: u32, _pointer: u32, _collected: &[u32]) {}
+    fn destaged(&mut self, _native: u32, _pointer: u32, _collected: &[Collected]) {}
 
     /// Nothing of a native zone is written or buffered any more.
     fn emptied(&mut self, _native: u32) {}

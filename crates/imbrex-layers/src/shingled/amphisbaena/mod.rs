@@ -44,7 +44,7 @@ mod write;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
-use crate::zone_buffer::{Goal, Policy, ZoneBuffer};
+use crate::zone_buffer::{Collected, Goal, Policy, ZoneBuffer};
 use crate::{ConfigError, Family, LayerInfo};
 use chunks::{ChunkKind, Chunks, Split};
 use config::AmphisbaenaConfig;
@@ -224,7 +224,7 @@ impl Policy for Amphisbaena {
         self.chunks.split().chunk_blocks
     }
 
-    fn destaged(&mut self, native: u32, pointer: u32, collected: &[u32]) {
+    fn destaged(&mut self, native: u32, pointer: u32, collected: &[Collected]) {
         let chunks = &self.chunks;
         let cold = chunks.cold_of(native, 0).flat_map(|(_, at)| chunks.live_of(at));
         self.natives.destaged(native, pointer, collected, cold.map(|(offset, _)| offset));

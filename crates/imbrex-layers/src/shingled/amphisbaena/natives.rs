@@ -3,6 +3,7 @@
 use super::config::{Density, Victims};
 use crate::parts::bitmap::Bitmap;
 use crate::parts::zone_map::ZoneMap;
+use crate::zone_buffer::Collected;
 use imbrex_core::block::{Lba, unit_and_offset};
 use imbrex_core::memory::Memory;
 
@@ -130,17 +131,17 @@ impl Natives {
         self.recount(native, cold);
     }
 
-    /// A zone has been written up to `pointer`, the `collected` offsets anew and what was never written with padding;
+    /// A zone has been written up to `pointer`, the `collected` blocks anew and what was never written with padding;
     /// `cold` are the offsets of the blocks that are still in the cold buffer.
-    pub fn destaged(&mut self, native: u32, pointer: u32, collected: &[u32], cold: impl Iterator<Item = u32>) {
+    pub fn destaged(&mut self, native: u32, pointer: u32, collected: &[Collected], cold: impl Iterator<Item = u32>) {
         let Native { pointer: before, valid, .. } = self.natives[native as usize];
-        let (old, new) = collected.split_at(collected.partition_point(|&offset| offset < before));
+        let (old, new) = collected.split_at(collected.partition_point(|block| block.offset < before));
         let mut now_valid = valid + new.len() as u32;
-        for &offset in old.iter().filter(|_| self.has_padding) {
+        for &Collected { offset, .. } in old.iter().filter(|_| self.has_padding) {
             now_valid += u32::from(self.padding.remove(self.lba(native, offset)));
         }
         let mut next = before;
-        for &offset in new.iter().chain([&pointer]) {
+        for offset in new.iter().map(|block| block.offset).chain([pointer]) {
             if offset > next {
                 self.padding.insert_run(self.lba(native, next), self.lba(native, offset));
                 self.has_padding = true;
@@ -278,16 +279,19 @@ mod tests {
 
     #[test]
     fn padding_is_not_content() {
+        let collected = |offsets: &[u32]| -> Vec<Collected> {
+            (0..).zip(offsets).map(|(ram, &offset)| Collected { offset, ram }).collect()
+        };
         let mut natives = zone_with(&[110, 250]);
         natives.went(0, 110);
-        natives.destaged(0, 120, &[110], [250].into_iter());
+        natives.destaged(0, 120, &collected(&[110]), [250].into_iter());
         assert!(natives.agrees(0, 120, 2, [250].into_iter()));
         assert_eq!(natives.natives[0].valid, 101);
         natives.came(0, 105);
         natives.came(0, 110);
         assert_eq!((natives.natives[0].below, natives.natives[0].fresh), (2, 2), "105 is padding, 250 is beyond");
         [105, 110].into_iter().for_each(|offset| natives.went(0, offset));
-        natives.destaged(0, 120, &[105, 110], [250].into_iter());
+        natives.destaged(0, 120, &collected(&[105, 110]), [250].into_iter());
         assert_eq!(natives.natives[0].valid, 102);
         assert!(!natives.agrees(0, 120, 1, [250].into_iter()) && !natives.agrees(0, 120, 2, [251, 252].into_iter()));
     }
