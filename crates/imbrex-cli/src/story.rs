@@ -64,7 +64,7 @@ const KINDS: [Kind; 4] = [
         capacity: None,
         buffer: SMALL_BUFFER,
         naive: Variant { layer: "in-place", settings: &[], with: "rewrites at once" },
-        best: Variant { layer: "block-lru", settings: &[], with: "buffers first" },
+        best: Variant { layer: "zone-ages", settings: &[], with: "buffers first" },
     },
     Kind {
         family: Family::Banded,
@@ -187,7 +187,7 @@ pub fn shown(runs: &[Told<'_>]) -> String {
     let texts = [paragraphs(&head(&runs[0].row)), paragraphs(&found(runs)), table, paragraphs(&WORDS.join("\n"))];
     format!(
         "{}\n\nNext, every layer for host-managed disks with this buffer, and what one of them does:\n\
-         {program} compare --family shingled --buffer {SMALL_BUFFER}\n{program} help block-lru\n",
+         {program} compare --family shingled --buffer {SMALL_BUFFER}\n{program} help zone-ages\n",
         texts.join("\n\n")
     )
 }
@@ -323,7 +323,7 @@ mod tests {
             if kind.family == Family::Shingled {
                 let conventional = kind.replay(&BASELINE, &workload, false, &options, &progress).unwrap().0;
                 let times = best / conventional.outcome.latency_ms.all.mean;
-                let said = format!("serves them at {times:.1} times the latency of a conventional disk");
+                let said = format!("serves them at {times:.2} times the latency of a conventional disk");
                 assert!(include_str!("../../../README.md").replace('\n', " ").contains(&said), "{said}");
             }
         }

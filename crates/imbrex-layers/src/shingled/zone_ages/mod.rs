@@ -7,15 +7,15 @@
 //! for about as long again. So a zone weighs the square of its blocks times the root of their mean age times the time
 //! since the last of them came, and the heaviest one leaves. A zone that is being filled is young, and waits until it is
 //! full or left; one that is written again and again stays; one that was left leaves, and the sooner the more it holds.
-//! See [`ages`].
+//! See `ages`.
 //!
 //! # Where blocks lie
 //! Every write takes the next free slots behind the last ones that were taken, also if the block is buffered already: the
 //! disk writes in one direction, and waits for no slot to come round. Only when free slots are scarce is a buffered block
-//! updated in its slot. See [`ring`].
+//! updated in its slot. See `ring`.
 //!
 //! # Idle time
-//! It keeps a part of the slots free. The less of that is there, the shorter are the gaps that are used. See [`ahead`].
+//! It keeps a part of the slots free. The less of that is there, the shorter are the gaps that are used. See `ahead`.
 //!
 //! # State
 //! - durable: that of every zone buffer (`zone_buffer/`);
