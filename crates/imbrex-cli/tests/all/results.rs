@@ -38,7 +38,7 @@ fn without_arguments_each_kind_of_disk_is_shown_at_its_worst_and_at_its_best() {
     let json = json("compare --requests 3000");
     assert_eq!(json.as_array().unwrap().len(), 11);
     let mut next = table.lines().rev().map(|line| line.split_once("imbrex ").unwrap().1);
-    assert!(printed(next.next().unwrap()).starts_with("block-lru (shingled): "));
+    assert!(printed(next.next().unwrap()).starts_with("zone-ages (shingled): "));
     assert!(printed(&format!("{} --requests 300", next.next().unwrap())).contains("amphisbaena"));
 }
 
