@@ -1,9 +1,12 @@
 //! `imbrex compare`: every workload on every layer.
 
+use std::num::NonZeroU64;
+
 use anyhow::Result;
 use clap::Args;
 use imbrex_runs::case::Case;
-use imbrex_runs::notes::notes;
+use imbrex_runs::command::Command;
+use imbrex_runs::notes;
 use imbrex_runs::page::PageArgument;
 use imbrex_runs::parallel;
 use imbrex_runs::plan::Plan;
@@ -55,10 +58,12 @@ impl Compare {
         drop(reading);
         let (rows, seen): (Vec<_>, Vec<_>) =
             runs(&plan, &known, page.is_some(), self.specification.jobs())?.into_iter().unzip();
+        let typed = Command::typed();
+        let rows = notes::told(rows, &typed);
         if let Some(page) = page {
             page.of_runs(rows.iter().zip(&seen))?;
         }
-        output.write(&rows, || comparison(&rows))
+        output.write(&rows, || comparison(&rows, &typed))
     }
 
     /// A naive and the best layer for each kind of disk.
@@ -68,6 +73,7 @@ impl Compare {
         let page = self.page.open("What overlapped tracks cost")?;
         let reading = Progress::of_pieces("reading", 1);
         let known = Known::survey(workload[0].clone(), setup.requests, None, &reading)?;
+        let known = known.repeated(setup.repeat.map_or(1, NonZeroU64::get));
         drop(reading);
         let runs = story::runs(&known, &setup.options(), self.specification.jobs(), page.is_some())?;
         if let Some(page) = page {
@@ -86,19 +92,20 @@ fn runs<'w>(plan: &Plan<'_>, known: &'w [Known], is_seen: bool, jobs: usize) -> 
     let rows: Vec<_> = runs.iter().map(|(row, _)| row).collect();
     let missing = baselines::missing(plan, &rows)?;
     let requests = missing.iter().map(|(at, _)| known[*at].range.requests).sum();
-    let progress = Progress::new("replaying on conventional disks", requests);
+    let progress = Progress::new("replaying on conventional disks", plan.chosen.shown(requests));
     let more = |(at, case): &(usize, Case)| seen::replay(is_seen, &plan.chosen, &known[*at], case, &progress);
     runs.extend(parallel::each(jobs, &missing, more)?);
     Ok(baselines::arranged(runs, !missing.is_empty()))
 }
 
-fn comparison(rows: &[Row]) -> String {
+fn comparison(rows: &[Row], typed: &Command) -> String {
     let head = rows.first().map(Row::circumstances).unwrap_or_default();
     let names = Names::of(rows.iter().map(|row| row.trace.as_str()));
     let under = |row: &Row| format!("{} on {} of {}", row.called(&names), row.drive, row.drive_size());
     let runs = rows.iter().map(|row| Named { row, name: row.layer.to_owned(), under: under(row) });
     let runs: Vec<_> = runs.collect();
     let (columns, legend) = comparison::columns(rows);
-    let foot = [vec![legend], notes(rows, &names)].concat().join("\n");
-    format!("{}\n\n{}\n\n{}\n", paragraphs(&head), comparison::shown(&runs, &columns), paragraphs(&foot))
+    let foot = [paragraphs(&legend), notes::shown(rows, &names, typed)];
+    let foot = foot.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
+    format!("{}\n\n{}\n\n{foot}\n", paragraphs(&head), comparison::shown(&runs, &columns))
 }

@@ -8,7 +8,7 @@ use imbrex_terminal::table::{Cell, bytes, count, grid, milliseconds, number, per
 use crate::baselines::{BASELINE, is_same_disk};
 
 /// All columns behind the first one.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 13] = [
     ">buffer",
     ">mean",
     ">p99",
@@ -21,7 +21,10 @@ const COLUMNS: [&str; 12] = [
     ">moved",
     MAP_READS,
     MAP_WRITES,
+    STEADY,
 ];
+/// After how many rounds a layer was steady.
+const STEADY: &str = ">steady";
 /// What says how much slower a layer is than a conventional disk.
 const VERSUS: &str = ">vs conv";
 /// Pages of a map in bounded memory that were read and written, in place of what is counted of zones.
@@ -39,12 +42,16 @@ const COUNTS: &str = "WA: blocks written to the media for each the host wrote. R
     rewritten; RMW-free: zones appended to.";
 const MAP_IS: &str = "Map reads and writes: pages of a map for which the memory was too small, for each 1000 \
     requests; they are in latency and WA.";
+const STEADY_IS: &str = "Steady: rounds until write amplification, or what is rewritten of zones, stood still; all figures \
+    are of the last five.";
 const MOVED: &str = "Moved: blocks that compaction wrote elsewhere.";
 
 /// The columns to show of rows, and what their headings mean.
 pub fn columns(rows: &[Row]) -> (Vec<&'static str>, String) {
+    let steady = rows.iter().any(|row| row.steady.is_some()).then_some((STEADY, STEADY_IS));
     if rows.iter().all(|row| row.options.untimed) {
-        return (UNTIMED.to_vec(), format!("{COUNTS} {MOVED}"));
+        let said = [COUNTS, MOVED].into_iter().chain(steady.map(|(_, is)| is)).collect::<Vec<_>>().join(" ");
+        return (UNTIMED.into_iter().chain(steady.map(|(column, _)| column)).collect(), said);
     }
     let has_baseline = rows.iter().any(|row| row.layer == BASELINE);
     let mut shown: Vec<_> = TIMED.into_iter().filter(|column| has_baseline || *column != VERSUS).collect();
@@ -53,6 +60,10 @@ pub fn columns(rows: &[Row]) -> (Vec<&'static str>, String) {
         shown.retain(|column| !OF_ZONES.contains(column) || rows.iter().any(|row| row.outcome.rmw > 0));
         shown.extend([MAP_READS, MAP_WRITES]);
         legend.push(MAP_IS);
+    }
+    if let Some((column, is)) = steady {
+        shown.push(column);
+        legend.push(is);
     }
     (shown, legend.join(" "))
 }
@@ -86,7 +97,7 @@ fn heading(said: &str, columns: usize) -> Vec<Cell> {
     (0..columns).map(|at| if at == 0 { Cell::Text(said.to_owned()) } else { Cell::Continued }).collect()
 }
 
-fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 13] {
+fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 14] {
     let outcome = &run.row.outcome;
     let buffer_bytes = run.row.buffer_blocks * u64::from(run.row.block_bytes);
     let buffer = Cell::Text(if buffer_bytes == 0 { "-".to_owned() } else { bytes(buffer_bytes) });
@@ -104,6 +115,10 @@ fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 13] {
         Cell::Text(outcome.map.as_ref().map_or("-".to_owned(), of_1000))
     };
     let [map_reads, map_writes] = [of_map(|map| map.read_pages), of_map(|map| map.written_pages)];
+    let steady = run.row.steady.as_ref().map_or("-".to_owned(), |steady| match steady.is_steady {
+        true => count(steady.rounds.into()),
+        false => format!("not in {}", count(steady.rounds.into())),
+    });
     [
         Cell::Text(format!("  {}", run.name)),
         buffer,
@@ -118,6 +133,7 @@ fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 13] {
         moved,
         map_reads,
         map_writes,
+        Cell::Text(steady),
     ]
 }
 

@@ -12,7 +12,8 @@ use imbrex::replay::{
     BandSums, BandsLook, Below, CleaningTime, DiskStep, GrowthOutcome, Latency, MapOutcome, Observer, SideSums,
     TrackSums, Window, WindowOutcome,
 };
-use imbrex_runs::notes::notes;
+use imbrex_runs::command::Command;
+use imbrex_runs::notes;
 use imbrex_runs::page::PageArgument;
 use imbrex_runs::plan::Plan;
 use imbrex_runs::row::Row;
@@ -76,25 +77,29 @@ impl Replay {
         let known = &plan.read(&workloads, &reading)?[0];
         drop(reading);
         let case = &plan.cases[0];
-        let chosen = plan.chosen_for(known, case)?;
-        let on_page = page.is_some().then_some(self.layer);
-        let chosen = chosen.with(self.watch.watched(&chosen.options, &known.range, on_page)?);
         let series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
         let bands = self.bands.create(&known.info, self.layer.name, case.drive.block_bytes)?;
         let seen = page.is_some().then(|| Seen::new(&known.info, self.layer));
         let watch = self.watch.create(&known.info, self.layer, case.drive.block_bytes)?;
         let mut files = Files { series, bands, watch, seen };
-        let progress = Progress::new("replaying", known.range.requests);
-        let row = chosen.replay(known, case, &progress, &mut files)?;
+        let progress = Progress::new("replaying", plan.requests(slice::from_ref(known)));
+        let settled = plan.chosen.settle(known, case, &progress)?;
+        let (chosen, workload) = (plan.chosen_for(&settled, case)?, &*settled.workload);
+        let on_page = page.is_some().then_some(self.layer);
+        let chosen = chosen.with(self.watch.watched(&chosen.options, &workload.range, on_page)?);
+        let row = chosen.replay(workload, case, &progress, &mut files)?;
         drop(progress);
+        let typed = Command::typed();
+        let rows = notes::told(vec![row], &typed);
+        let row = &rows[0];
         files.series.finish()?;
         files.bands.finish()?;
         if let Some((page, mut seen)) = page.zip(files.seen) {
             seen.story = files.watch.stories.as_ref().map(|[story, _]| story.clone());
-            page.of_runs([(&row, &seen)].into_iter())?;
+            page.of_runs([(row, &seen)].into_iter())?;
         }
         files.watch.finish()?;
-        output.write(slice::from_ref(&row), || report(&row))
+        output.write(&rows, || report(row, &typed))
     }
 
     /// The run that these options are.
@@ -137,7 +142,7 @@ impl Observer for Files<'_> {
     }
 }
 
-fn report(row: &Row) -> String {
+fn report(row: &Row, typed: &Command) -> String {
     let is_timed = !row.options.untimed;
     let mut parts = vec![facts(row)];
     parts.extend(is_timed.then(|| latencies(row)));
@@ -156,8 +161,7 @@ fn report(row: &Row) -> String {
         Some(format!("{}; {}", row.on_drive(), row.circumstances())),
     ];
     parts.insert(0, paragraphs(&head.into_iter().flatten().collect::<Vec<_>>().join("\n")));
-    let notes = notes([row], &names);
-    parts.extend((!notes.is_empty()).then(|| paragraphs(&notes.join("\n"))));
+    parts.extend(Some(notes::shown(slice::from_ref(row), &names, typed)).filter(|notes| !notes.is_empty()));
     parts.join("\n\n") + "\n"
 }
 
@@ -186,7 +190,8 @@ fn facts(row: &Row) -> String {
         ("replay took", seconds(outcome.replay_seconds)),
         ("blocks replayed per second", count(outcome.blocks_per_second as u64)),
     ];
-    pairs(["run", ">"], facts.into_iter().chain(zones))
+    let steady = notes::when_steady(row).map(|after| ("steady", after));
+    pairs(["run", ">"], facts.into_iter().chain(zones).chain(steady))
 }
 
 fn latencies(row: &Row) -> String {

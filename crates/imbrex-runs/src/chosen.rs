@@ -1,14 +1,19 @@
 //! Everything about a run but its layer and its workload, and the run itself.
 
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+
 use anyhow::{Error, Result, anyhow};
+use imbrex::drive::DrivePreset;
 use imbrex::layers::LayerInfo;
-use imbrex::replay::{BufferSize, Observer, ReplayError, ReplayOptions};
+use imbrex::replay::{BufferSize, Observer, ReplayError, ReplayOptions, Simulation};
 use imbrex_terminal::progress::Progress;
 
 use crate::case::{Case, Fit};
 use crate::row::{Disk, Row};
 use crate::settings::{Setting, setting};
 use crate::setup::Setup;
+use crate::steady::{self, Settled, Steady};
 use crate::workload::Known;
 use crate::wrong::Wrong;
 
@@ -20,6 +25,10 @@ pub struct Chosen {
     pub options: ReplayOptions,
     /// Whether the addresses of each workload are stretched over the disk.
     pub stretch: bool,
+    /// In how many rounds each layer has to become steady, if it has to.
+    most_rounds: Option<NonZeroU32>,
+    /// How the layer became steady of which the figures are.
+    steady: Option<Steady>,
     settings: Vec<Setting>,
 }
 
@@ -31,7 +40,8 @@ impl Chosen {
     pub fn of(setup: &Setup, options: ReplayOptions, cases: &[Case]) -> Result<Self> {
         let settings = setup.settings.clone();
         Setting::check(&settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
-        let chosen = Self { buffer: setup.buffer, options, stretch: setup.stretch, settings };
+        let (buffer, stretch, most_rounds) = (setup.buffer, setup.stretch, setup.most_rounds());
+        let chosen = Self { buffer, options, stretch, most_rounds, steady: None, settings };
         cases.iter().try_for_each(|case| chosen.check(case))?;
         chosen.check_buffer(cases)?;
         Ok(chosen)
@@ -52,7 +62,33 @@ impl Chosen {
     /// What was chosen, with other options.
     #[must_use]
     pub fn with(&self, options: ReplayOptions) -> Self {
-        Self { options, settings: self.settings.clone(), ..*self }
+        Self { options, steady: self.steady.clone(), settings: self.settings.clone(), ..*self }
+    }
+
+    /// The workload as often as it takes until the layer of `case` is steady, if it has to be; that is a replay too. Else
+    /// the workload as it is.
+    ///
+    /// # Errors
+    /// Those of [`Chosen::replay`].
+    pub fn settle<'w>(&self, workload: &'w Known, case: &Case, progress: &Progress) -> Result<Settled<'w>> {
+        match self.most_rounds {
+            Some(most) => steady::settled(self, most, workload, case, progress),
+            None => Ok(Settled { workload: Cow::Borrowed(workload), steady: None }),
+        }
+    }
+
+    /// What was chosen, for a layer that became steady like that, if it had to: only what comes then is measured.
+    #[must_use]
+    pub fn once(&self, steady: Option<&Steady>) -> Self {
+        let warm_up = steady.map(Steady::warm_up).or(self.options.warm_up);
+        Self { steady: steady.cloned(), ..self.with(ReplayOptions { warm_up, ..self.options.clone() }) }
+    }
+
+    /// How much replaying there is to show of so many requests: those until a layer is steady count once, and so do
+    /// those that are measured.
+    #[must_use]
+    pub fn shown(&self, requests: u64) -> u64 {
+        requests * (1 + u64::from(self.most_rounds.is_some()))
     }
 
     /// Whether the layer of `case` says what lies where.
@@ -68,7 +104,14 @@ impl Chosen {
     /// When one is no setting of a layer.
     pub fn new(buffer: BufferSize, options: ReplayOptions, settings: &[&str]) -> Result<Self> {
         let settings = settings.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>();
-        Ok(Self { buffer, options, stretch: false, settings: settings.map_err(|e| anyhow!("{e}"))? })
+        Ok(Self {
+            buffer,
+            options,
+            stretch: false,
+            most_rounds: None,
+            steady: None,
+            settings: settings.map_err(|e| anyhow!("{e}"))?,
+        })
     }
 
     /// Makes the layer once, so that what is wrong with it is said before any work. A buffer that is a percentage of
@@ -99,23 +142,37 @@ impl Chosen {
         progress: &Progress,
         observer: &mut dyn Observer,
     ) -> Result<Row> {
-        let layer = case.layer;
-        let config = self.config(layer);
-        let (range_bytes, block_bytes) = (workload.range.range_bytes, case.drive.block_bytes);
-        let buffer_blocks = if layer.buffered { self.buffer.blocks(range_bytes, block_bytes) } else { 0 };
-        let stretch_bytes = self.stretch.then_some(range_bytes);
-        let options = ReplayOptions { stretch_bytes, ..self.options.clone() };
-        let mut run = || -> Result<_, ReplayError> {
-            options.check_warm_up(&workload.range)?;
-            let (drive, simulation) =
-                case.simulation(&config, workload.workload(), range_bytes, buffer_blocks, &options)?;
+        let (drive, capacity_blocks, buffer_blocks, outcome) = self.perform(workload, case, |simulation, drive| {
             let capacity_blocks = simulation.capacity();
-            let buffer_blocks = simulation.own_buffer_blocks().unwrap_or(buffer_blocks);
+            let buffer_blocks = simulation.own_buffer_blocks().unwrap_or(self.buffer_blocks(workload, case));
             let mut source = workload.open(progress)?;
             let outcome = simulation.run_timed(&mut source, observer)?;
-            Ok((drive, capacity_blocks, buffer_blocks, outcome))
-        };
-        let (drive, capacity_blocks, buffer_blocks, outcome) = run().map_err(|e| match e {
+            Ok((drive.clone(), capacity_blocks, buffer_blocks, outcome))
+        })?;
+        let disk = Disk { drive: &drive, capacity_blocks, buffer: self.buffer, buffer_blocks };
+        let (config, options) = (self.config(case.layer), self.options_for(workload));
+        let row = Row::new(workload, case.layer, config, &disk, &options, outcome);
+        Ok(Row { steady: self.steady.clone(), ..row })
+    }
+
+    /// Makes the layer of `case` for `workload`, and does `run` with it and its drive.
+    ///
+    /// # Errors
+    /// When it cannot be made, and what `run` gives; all say what they are about.
+    pub(crate) fn perform<R>(
+        &self,
+        workload: &Known,
+        case: &Case,
+        run: impl FnOnce(Simulation, &DrivePreset) -> Result<R, ReplayError>,
+    ) -> Result<R> {
+        let (config, options) = (self.config(case.layer), self.options_for(workload));
+        let (range_bytes, buffer_blocks) = (workload.range.range_bytes, self.buffer_blocks(workload, case));
+        let done = options.check_warm_up(&workload.range).and_then(|()| {
+            let (drive, simulation) =
+                case.simulation(&config, workload.workload(), range_bytes, buffer_blocks, &options)?;
+            run(simulation, &drive)
+        });
+        done.map_err(|e| match e {
             // These name what they are about.
             ReplayError::Trace(_) | ReplayError::Drive(_) | ReplayError::Config(_) => Error::new(e),
             _ => {
@@ -123,12 +180,20 @@ impl Chosen {
                     ReplayError::Beyond { .. } => " (--capacity fit, --dense or --beyond wrap)",
                     _ => "",
                 };
-                let said = format!("{} on {}: {e}{options}", workload.info.name, layer.name);
+                let said = format!("{} on {}: {e}{options}", workload.info.name, case.layer.name);
                 Error::new(e).context(said)
             }
-        })?;
-        let disk = Disk { drive: &drive, capacity_blocks, buffer: self.buffer, buffer_blocks };
-        Ok(Row::new(workload, layer, config, &disk, &options, outcome))
+        })
+    }
+
+    /// Blocks of the buffer that the layer of `case` is given.
+    pub(crate) fn buffer_blocks(&self, workload: &Known, case: &Case) -> u64 {
+        let blocks = || self.buffer.blocks(workload.range.range_bytes, case.drive.block_bytes);
+        if case.layer.buffered { blocks() } else { 0 }
+    }
+
+    fn options_for(&self, workload: &Known) -> ReplayOptions {
+        ReplayOptions { stretch_bytes: self.stretch.then_some(workload.range.range_bytes), ..self.options.clone() }
     }
 
     fn config(&self, layer: &LayerInfo) -> toml::Table {

@@ -1,6 +1,5 @@
 //! `--html`: results as a page that explains itself, beside however else they are written.
 
-use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,7 @@ use imbrex_terminal::output::ending;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::command::Command;
 use crate::pdf::Browser;
 use crate::row::Row;
 use crate::seen::Seen;
@@ -67,7 +67,7 @@ impl Page {
     fn create(html: Option<&Path>, pdf: Option<&Path>, title: &str) -> Result<Self> {
         let program = concat!("imbrex ", env!("CARGO_PKG_VERSION"));
         let mut report = Report::new(title, program, &QUANTILES);
-        report.made_by(command());
+        report.made_by(Command::typed().shown());
         let browser = pdf.map(|_| Browser::find()).transpose()?;
         let [html, pdf] = [html, pdf].map(|path| path.map(NewFile::create).transpose());
         Ok(Self { html: html?, pdf: browser.zip(pdf?), report })
@@ -135,16 +135,6 @@ impl Page {
 fn complete(mut file: NewFile, content: &[u8]) -> Result<()> {
     file.write_all(content).map_err(|cause| anyhow!("cannot write the page: {cause}"))?;
     file.finish()
-}
-
-/// What was typed, as a shell would read it again.
-fn command() -> String {
-    let quoted = |word: String| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:%@+".contains(c);
-        if !word.is_empty() && word.chars().all(is_plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
-    };
-    let words = env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
-    std::iter::once("imbrex".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn values(rows: &[impl Serialize]) -> Result<Vec<Value>> {

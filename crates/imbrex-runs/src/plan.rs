@@ -1,5 +1,7 @@
 //! Runs that are about to be made: layers on drives, and everything that holds for all of them.
 
+use std::num::NonZeroU64;
+
 use anyhow::Result;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::replay::{ReplayOptions, TraceMoment};
@@ -11,6 +13,7 @@ use crate::chosen::Chosen;
 use crate::parallel;
 use crate::seen::watched;
 use crate::specification::Specification;
+use crate::steady::Settled;
 use crate::workload::Known;
 
 /// The layers that are compared when none are named.
@@ -58,14 +61,18 @@ impl<'a> Plan<'a> {
     /// When one cannot be read, or the work was to stop.
     pub fn read(&self, workloads: &[Workload], progress: &Progress) -> Result<Vec<Known>> {
         let requests = self.specification.setup.requests;
-        let survey = |workload: &Workload| Known::survey(workload.clone(), requests, self.dense, progress);
+        let times = self.specification.setup.repeat.map_or(1, NonZeroU64::get);
+        let survey = |workload: &Workload| {
+            Known::survey(workload.clone(), requests, self.dense, progress).map(|known| known.repeated(times))
+        };
         parallel::each(self.specification.jobs(), workloads, survey)
     }
 
-    /// Requests that are served in all, when every workload is replayed on every layer.
+    /// Requests that are shown as served in all, when every workload is replayed on every layer.
     #[must_use]
     pub fn requests(&self, workloads: &[Known]) -> u64 {
-        workloads.iter().map(|workload| workload.range.requests).sum::<u64>() * self.cases.len() as u64
+        let requests: u64 = workloads.iter().map(|workload| workload.range.requests).sum();
+        self.chosen.shown(requests) * self.cases.len() as u64
     }
 
     /// Does `run` for every workload on every layer; workloads stand in the outer loop.
@@ -82,12 +89,13 @@ impl<'a> Plan<'a> {
         parallel::each(self.specification.jobs(), &pairs, |(workload, case)| run(workload, case))
     }
 
-    /// What holds for the run of a workload on the layer of `case`: its moments are known now.
+    /// What holds for the run of a workload on the layer of `case`, which is known as often as that takes: its moments
+    /// are known now.
     ///
     /// # Errors
     /// When the workload is over before one of them.
-    pub fn chosen_for(&self, workload: &Known, case: &Case) -> Result<Chosen> {
-        let range = &workload.range;
+    pub fn chosen_for(&self, settled: &Settled<'_>, case: &Case) -> Result<Chosen> {
+        let range = &settled.workload.range;
         let mut options = self.chosen.options.clone();
         options.bands = self.moments(range);
         options.check_bands(range)?;
@@ -97,7 +105,7 @@ impl<'a> Plan<'a> {
         if self.specification.watch {
             options = watched(&options, range, self.chosen.says_contents(case));
         }
-        Ok(self.chosen.with(options))
+        Ok(self.chosen.with(options).once(settled.steady.as_ref()))
     }
 
     /// When somebody looks at what lies where. The end, all of the requests, comes anyway.

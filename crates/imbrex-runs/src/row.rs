@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::described;
+use crate::steady::Steady;
 use crate::workload::Known;
 
 /// The version of [`Row`].
@@ -36,7 +37,10 @@ pub struct Row {
     pub dense: bool,
     /// The address range of the workload in bytes
     pub range_bytes: u64,
-    /// What the reader of the trace mended, and what it left out
+    /// How often the workload was replayed in succession; missing where it was once
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u64>,
+    /// What the reader of the trace mended, and what it left out, in one pass
     #[schemars(with = "described::Irregularities")]
     pub irregularities: Irregularities,
     /// The name of the layer
@@ -64,6 +68,13 @@ pub struct Row {
     /// How the workload was replayed
     #[schemars(with = "described::Options")]
     pub options: ReplayOptions,
+    /// How the layer became steady; missing where it did not have to
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<Steady>,
+    /// What should be known of the run before its numbers are compared; missing where nothing is said
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub notes: Vec<String>,
     /// What was measured
     #[serde(flatten)]
     #[schemars(with = "described::Outcome")]
@@ -131,6 +142,7 @@ impl Row {
             volume: workload.volume.clone(),
             dense: workload.is_dense(),
             range_bytes: workload.range.range_bytes,
+            repeat: Some(workload.times()).filter(|times| *times > 1),
             irregularities: workload.range.irregularities,
             layer: layer.name,
             config,
@@ -143,6 +155,8 @@ impl Row {
             buffer: layer.buffered.then_some(buffer),
             buffer_blocks,
             options: options.clone(),
+            steady: None,
+            notes: Vec::new(),
             outcome,
         }
     }
@@ -188,11 +202,15 @@ impl Row {
             line = format!("{line}; {} queue of {}", options.scheduler.name(), options.scheduler_depth);
         }
         match options.warm_up {
+            _ if self.steady.is_some() => line += "; when layers are steady",
             Some(WarmUp::Requests(requests)) => {
                 line += &format!("; without the first {} requests", table::count(requests));
             }
             Some(WarmUp::Ns(ns)) => line += &format!("; without the first {}", duration::shown(ns)),
             None => {}
+        }
+        if let Some(times) = self.repeat.filter(|_| self.steady.is_none()) {
+            line = format!("{line}; {} times in succession", table::count(times));
         }
         if let Some(most) = options.map_memory {
             line = format!("{line}; {} for maps", table::bytes(most));

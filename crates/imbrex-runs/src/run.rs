@@ -55,7 +55,8 @@ fn run(
     let looks = || Looks::new(&workload.info, case.layer.name, case.drive.block_bytes);
     let mut watching =
         Watching { looks: specification.contents.is_some().then(looks), seen: Seen::new(&workload.info, case.layer) };
-    let row = plan.chosen_for(workload, case)?.replay(workload, case, progress, &mut watching)?;
+    let settled = plan.chosen.settle(workload, case, progress)?;
+    let row = plan.chosen_for(&settled, case)?.replay(&settled.workload, case, progress, &mut watching)?;
     Ok(Run {
         row,
         series: watching.seen.windows()?,

@@ -43,6 +43,8 @@ pub fn replay<'a>(
     progress: &Progress,
 ) -> Result<(Row, Seen<'a>)> {
     let mut seen = Seen::new(&workload.info, case.layer);
+    let settled = chosen.settle(workload, case, progress)?;
+    let (chosen, workload) = (chosen.once(settled.steady.as_ref()), &*settled.workload);
     let row = if is_wanted {
         let options = watched(&chosen.options, &workload.range, chosen.says_contents(case));
         chosen.with(options).replay(workload, case, progress, &mut seen)

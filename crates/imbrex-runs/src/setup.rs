@@ -1,7 +1,7 @@
 //! The disk of a run and how a workload is replayed on it.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use anyhow::Result;
 use clap::{Args, Command, ValueEnum};
@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::case::{Case, Fit, named_drive};
 use crate::settings::{self, Setting, setting};
+use crate::steady::{ROUNDS, WINDOW};
 use crate::values::{Capacity, Size, part, requests};
 use crate::written::{self, TextOrNumber, Written};
 use crate::wrong::Wrong;
@@ -87,6 +88,17 @@ pub struct Setup {
     #[serde(with = "written::optional")]
     #[schemars(with = "Option<TextOrNumber>")]
     pub warm_up: Option<WarmUp>,
+    /// Replay the workload N times in succession, times continued
+    #[arg(long, value_name = "N", value_parser = requests)]
+    pub repeat: Option<NonZeroU64>,
+    /// Repeat the workload until the write amplification of each layer stands still, or the rewrites where zones are
+    /// rewritten, and measure the last five rounds alone
+    #[arg(long, conflicts_with_all = ["warm_up", "repeat"])]
+    pub steady: bool,
+    /// Give up after N rounds and measure the last five; without it after 25
+    #[arg(long, value_name = "N", requires = "steady", value_parser = clap::value_parser!(u32).range(i64::from(WINDOW)..))]
+    #[schemars(range(min = WINDOW))]
+    pub steady_rounds: Option<u32>,
     /// Offer the layers no idle time to clean in
     #[arg(long)]
     pub no_idle: bool,
@@ -195,7 +207,8 @@ impl Setup {
         let is_own_buffer = self.buffer != BufferSize::Percent(BUFFER_PERCENT);
         let has_own_zones = self.zone_size.is_some() || self.conventional_zones.is_some();
         let is_own_drive = self.drive.is_some() || self.capacity.is_some() || has_own_zones;
-        is_own_drive || is_own_buffer || self.untimed || self.dense || self.stretch || !self.settings.is_empty()
+        let is_own_replay = self.untimed || self.dense || self.stretch || self.steady;
+        is_own_drive || is_own_buffer || is_own_replay || !self.settings.is_empty()
     }
 
     /// The blocks, of the drives of `cases`, that workloads are to be numbered in, if so chosen.
@@ -212,6 +225,12 @@ impl Setup {
             }
             None => Ok(Some(first)),
         }
+    }
+
+    /// In how many rounds a layer has to become steady, if it has to.
+    #[must_use]
+    pub fn most_rounds(&self) -> Option<NonZeroU32> {
+        self.steady.then(|| self.steady_rounds.and_then(NonZeroU32::new).unwrap_or(ROUNDS))
     }
 
     /// How requests are replayed, whatever the layer and the drive.

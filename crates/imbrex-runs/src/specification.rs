@@ -16,6 +16,7 @@ use crate::families::Families;
 use crate::moment::Moment;
 use crate::parallel;
 use crate::setup::{SchedulerArgument, Setup, unchosen};
+use crate::steady::WINDOW;
 use crate::trace_files::TraceFiles;
 use crate::values::layer;
 use crate::workload;
@@ -80,7 +81,7 @@ pub struct Specification {
 pub struct Growth {
     /// Ask the layer for SIZE more space after PERCENT of the requests, after N of them or at a TIME, such as 25GiB@10%;
     /// may be repeated
-    #[arg(long, value_name = "SIZE@PERCENT|N|TIME", value_parser = SpaceAt::read)]
+    #[arg(long, value_name = "SIZE@PERCENT|N|TIME", value_parser = SpaceAt::read, conflicts_with = "steady")]
     #[serde(with = "written::several")]
     #[schemars(with = "Option<Vec<String>>")]
     pub extend: Option<Vec<SpaceAt>>,
@@ -112,7 +113,7 @@ impl Specification {
     fn check(&self) -> Result<(), Wrong> {
         let setup = &self.setup;
         let has_family = self.family.is_some();
-        let together: [(bool, &[&str], &str); 8] = [
+        let together: [(bool, &[&str], &str); 11] = [
             (has_family && self.layers.is_some(), &["family"], "layers"),
             (has_family && setup.drive.is_some(), &["family"], "drive"),
             (has_family && setup.zone_size.is_some(), &["family"], "zone_size"),
@@ -120,6 +121,9 @@ impl Specification {
             (setup.stretch && setup.dense, &["stretch"], "dense"),
             (setup.map_memory.is_some() && setup.as_live, &["map_memory"], "as_live"),
             (setup.map_memory.is_some() && setup.scheduler != SchedulerArgument::Fcfs, &["map_memory"], "scheduler"),
+            (setup.steady && setup.warm_up.is_some(), &["steady"], "warm_up"),
+            (setup.steady && setup.repeat.is_some(), &["steady"], "repeat"),
+            (setup.steady && self.growth.extend.is_some(), &["steady"], "extend"),
             (setup.untimed && setup.scheduler != SchedulerArgument::Fcfs, &["untimed"], "scheduler"),
         ];
         if let Some((_, field, other)) = together.into_iter().find(|(is_wrong, ..)| *is_wrong) {
@@ -127,6 +131,12 @@ impl Specification {
         }
         if setup.journal_blocks.is_some() && !setup.as_live {
             return Err(Wrong::new(&["journal_blocks"], "it needs as_live".to_owned()));
+        }
+        if setup.steady_rounds.is_some() && !setup.steady {
+            return Err(Wrong::new(&["steady_rounds"], "it needs steady".to_owned()));
+        }
+        if setup.steady_rounds.is_some_and(|rounds| rounds < WINDOW) {
+            return Err(Wrong::new(&["steady_rounds"], format!("it takes {WINDOW} rounds at least to find out")));
         }
         Ok(())
     }
@@ -179,7 +189,7 @@ mod tests {
         let words = "zipf --layers fifo-log,sac --jobs 2 --event D --volume 3 --drive small-zoned --capacity 1GiB \
                      --zone-size 2MiB --conventional-zones 10% --buffer 300blocks --set fifo-log.spare_zones=2 --requests 9 --seed 7 \
                      --queue-depth 4 --scheduler c-look --scheduler-depth 8 --prefill 0.5 --warm-up 90s --no-idle \
-                     --as-live --journal-blocks 64 --trace-format msr --dense --beyond wrap";
+                     --as-live --journal-blocks 64 --trace-format msr --dense --beyond wrap --repeat 3";
         let words = Words::try_parse_from(words.split_whitespace()).map_err(|e| e.to_string()).unwrap();
         let fields = json!({
             "workloads": ["zipf"], "layers": ["fifo-log", "sac"], "jobs": 2, "event": "D", "volume": "3",
@@ -187,7 +197,7 @@ mod tests {
             "buffer": "300blocks", "config": { "fifo-log": { "spare_zones": 2 } }, "requests": 9, "seed": 7,
             "queue_depth": 4, "scheduler": "c-look", "scheduler_depth": 8, "prefill": 0.5, "warm_up": "90s",
             "no_idle": true, "as_live": true, "journal_blocks": 64, "trace_format": "msr", "dense": true,
-            "beyond": "wrap",
+            "beyond": "wrap", "repeat": 3,
         });
         assert_eq!(serde_json::to_value(&words.specification).unwrap(), read(fields).unwrap());
     }
@@ -196,7 +206,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         let fields = json!({
             "family": "banded", "capacity": "fit", "warm_up": 7, "window": 1000, "extend": ["25GiB@10%", "1MiB@7"],
-            "contents": ["25%", 1000, "2h"], "watch": true, "untimed": true,
+            "contents": ["25%", 1000, "2h"], "watch": true, "untimed": true, "repeat": 2,
         });
         let written = read(fields).unwrap();
         assert_eq!(read(json!({ "extend": "7GiB@3" })).unwrap()["extend"], json!(["7GiB@3"]), "one is a list of one");
@@ -222,6 +232,11 @@ mod tests {
             (json!({ "untimed": true, "scheduler": "sptf" }), "untimed: it cannot be used with scheduler"),
             (json!({ "map_memory": "1MiB", "as_live": true }), "map_memory: it cannot be used with as_live"),
             (json!({ "journal_blocks": 7 }), "journal_blocks: it needs as_live"),
+            (json!({ "steady": true, "warm_up": 7 }), "steady: it cannot be used with warm_up"),
+            (json!({ "steady": true, "repeat": 7 }), "steady: it cannot be used with repeat"),
+            (json!({ "steady": true, "extend": "1GiB@1%" }), "steady: it cannot be used with extend"),
+            (json!({ "steady_rounds": 7 }), "steady_rounds: it needs steady"),
+            (json!({ "steady": true, "steady_rounds": 4 }), "steady_rounds: it takes 5 rounds at least"),
         ] {
             let error = read(fields).unwrap_err().to_string();
             assert!(error.starts_with(said), "{error}");

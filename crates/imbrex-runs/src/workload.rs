@@ -19,15 +19,33 @@ pub(crate) const SEED: &[&str] = &["seed"];
 pub(crate) const OF_FILES: &[&str] = &["trace_format", "volume", "event"];
 
 /// A workload, and what reading it once told.
+#[derive(Clone)]
 pub struct Known {
     workload: Workload,
     limit: u64,
+    /// How often it is replayed in succession.
+    passes: Passes,
     /// What it is.
     pub info: TraceInfo,
     /// The volume whose requests these are, where the trace names volumes.
     pub volume: Option<String>,
-    /// How much there is of it.
+    /// How much there is of it, in all passes. What was mended is that of one.
     pub range: TraceRange,
+}
+
+/// A workload several times in succession.
+#[derive(Copy, Clone)]
+struct Passes {
+    /// How often.
+    times: u64,
+    /// How much later each begins than the one before.
+    period_ns: u64,
+    /// How many of them count as one for whom is shown how far it is.
+    shown_as_one: u64,
+}
+
+impl Passes {
+    const ONE: Self = Self { times: 1, period_ns: 0, shown_as_one: 1 };
 }
 
 /// The workloads called `names`, each of at most `requests` requests, synthetic ones drawn from `seed`, trace files
@@ -108,7 +126,41 @@ impl Known {
         let range = workload.range_of(&mut source)?;
         source.tell();
         let volume = source.volume();
-        Ok(Self { workload, limit, info, volume, range })
+        Ok(Self { workload, limit, passes: Passes::ONE, info, volume, range })
+    }
+
+    /// The workload `times` times in succession. Each pass begins as long after the last request of the one before as
+    /// requests are apart on average.
+    #[must_use]
+    pub fn repeated(&self, times: u64) -> Self {
+        let TraceRange { requests, duration_ns, .. } = self.range;
+        let gap_ns = duration_ns / requests.saturating_sub(1).max(1);
+        let period_ns = duration_ns.saturating_add(gap_ns);
+        let range = TraceRange {
+            requests: requests.saturating_mul(times),
+            duration_ns: period_ns.saturating_mul(times.saturating_sub(1)).saturating_add(duration_ns),
+            ..self.range
+        };
+        Self { passes: Passes { times, period_ns, ..Passes::ONE }, range, ..self.clone() }
+    }
+
+    /// As many requests as `times` passes have: a specified workload goes on, others are repeated. A volume like a
+    /// published one is repeated too: if it is longer, it is another one.
+    #[must_use]
+    pub(crate) fn going_on(&self, times: u64) -> Self {
+        let repeated = self.repeated(times);
+        let mut workload = self.workload.clone();
+        let Workload::Synthetic(_) = workload else { return repeated };
+        let limit = repeated.range.requests;
+        workload.set_requests(limit);
+        let passes = Passes { times: 1, shown_as_one: repeated.passes.times, ..repeated.passes };
+        Self { workload, limit, passes, ..repeated }
+    }
+
+    /// The same; whoever is shown how far it is sees as many requests as one pass has.
+    pub(crate) fn shown_as_one(mut self) -> Self {
+        self.passes.shown_as_one = self.passes.shown_as_one.max(self.passes.times);
+        self
     }
 
     /// The workload itself. It does not know about the limit.
@@ -122,7 +174,20 @@ impl Known {
     /// # Errors
     /// When it cannot be read.
     pub fn open<'a>(&self, progress: &'a Progress) -> Result<Watched<'a>, TraceError> {
-        Watched::limited(&self.workload, self.limit, Shown::Requests { progress, unseen: 0 })
+        let again = self.passes;
+        let shown = Shown::Requests { progress, unseen: 0, of_one: again.shown_as_one };
+        let first = Watched::limited(&self.workload, self.limit, shown)?;
+        let is_repeated = again.times > 1;
+        Ok(Watched {
+            again: is_repeated.then(|| Again { workload: self.workload.clone(), of: again, done: 0 }),
+            ..first
+        })
+    }
+
+    /// How often it is replayed in succession.
+    #[must_use]
+    pub fn times(&self) -> u64 {
+        self.passes.times
     }
 
     /// Whether its written blocks lie side by side.
@@ -145,13 +210,23 @@ pub struct Watched<'a> {
     left: u64,
     /// When the request handed out last arrives.
     last_ns: u64,
+    /// What comes when it is over, if something does.
+    again: Option<Again>,
     shown: Shown<'a>,
+}
+
+/// A workload that begins anew.
+struct Again {
+    workload: Workload,
+    of: Passes,
+    /// How many passes are over.
+    done: u64,
 }
 
 /// What a progress bar counts.
 enum Shown<'a> {
-    /// Requests, of which `unseen` are not shown yet.
-    Requests { progress: &'a Progress, unseen: u64 },
+    /// Requests, of which `unseen` are not shown yet; so many of them are shown as one.
+    Requests { progress: &'a Progress, unseen: u64, of_one: u64 },
     /// How much of the source has been used.
     Piece(Piece<'a>),
 }
@@ -167,7 +242,7 @@ impl<'a> Watched<'a> {
     }
 
     fn limited(workload: &Workload, limit: u64, shown: Shown<'a>) -> Result<Self, TraceError> {
-        Ok(Self { source: workload.open()?, limit, left: limit, last_ns: 0, shown })
+        Ok(Self { source: workload.open()?, limit, left: limit, last_ns: 0, again: None, shown })
     }
 
     /// Notes what was decided about the source because nobody had said it, and what is implausible about the times of
@@ -185,13 +260,37 @@ impl<'a> Watched<'a> {
         }
     }
 
+    /// The next requests of this pass.
+    fn next(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
+        let limit = self.left.min(limit as u64);
+        if limit > 0 {
+            self.source.fill(batch, limit as usize)?;
+        }
+        if let Some(Again { of, done, .. }) = &self.again {
+            let later_ns = of.period_ns.saturating_mul(*done);
+            batch.iter_mut().for_each(|request| request.arrival_ns = request.arrival_ns.saturating_add(later_ns));
+        }
+        Ok(())
+    }
+
+    /// A pass is over. Whether there is another one, which begins then.
+    fn begins_again(&mut self) -> Result<bool, TraceError> {
+        let Some(Again { workload, done, .. }) = self.again.as_mut().filter(|again| again.done + 1 < again.of.times)
+        else {
+            return Ok(false);
+        };
+        *done += 1;
+        (self.source, self.left) = (workload.open()?, self.limit);
+        Ok(true)
+    }
+
     /// `requests` requests were handed out; none are the end.
     fn show(&mut self, requests: u64) {
         match &mut self.shown {
-            Shown::Requests { progress, unseen } => {
+            Shown::Requests { progress, unseen, of_one } => {
                 *unseen += requests;
-                if *unseen >= PROGRESS_EVERY || requests == 0 {
-                    progress.add(*unseen);
+                if *unseen >= PROGRESS_EVERY.saturating_mul(*of_one) || requests == 0 {
+                    progress.add(*unseen / *of_one);
                     *unseen = 0;
                 }
             }
@@ -214,9 +313,9 @@ impl TraceSource for Watched<'_> {
         if self.progress().is_stopped() {
             return Err(TraceError::Read { file: self.info().name.clone(), cause: io::ErrorKind::Interrupted.into() });
         }
-        let limit = self.left.min(limit as u64);
-        if limit > 0 {
-            self.source.fill(batch, limit as usize)?;
+        self.next(batch, limit)?;
+        if batch.is_empty() && self.begins_again()? {
+            self.next(batch, limit)?;
         }
         let done = batch.len() as u64;
         self.last_ns = batch.last().map_or(self.last_ns, |last| last.arrival_ns);

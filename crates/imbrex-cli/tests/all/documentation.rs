@@ -135,7 +135,9 @@ const REQUESTS: usize = 20_000;
 /// A replay of many requests becomes one of few, unless what it draws is shown or it says itself what of it counts.
 fn shorten(arguments: &mut Vec<String>) {
     let replays = arguments.first().is_some_and(|command| ["replay", "compare"].contains(&command.as_str()));
-    let needs_all = |argument: &String| argument.starts_with("--warm-up") || argument.ends_with(".svg");
+    let needs_all = |argument: &String| {
+        ["--warm-up", "--steady"].iter().any(|needs| argument.starts_with(needs)) || argument.ends_with(".svg")
+    };
     if !replays || arguments.iter().any(needs_all) {
         return;
     }

@@ -17,6 +17,7 @@ mod reproduce;
 mod reproduction;
 mod results;
 mod scrub;
+mod steady;
 mod tables;
 mod trace;
 mod ublk;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -20,32 +21,65 @@ fn json(arguments: &str) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The option that a note names.
-fn proposed(said: &str) -> String {
-    let words: Vec<_> = said.split_whitespace().collect();
-    let at = words.iter().position(|word| ["--buffer", "--requests"].contains(word)).expect(said);
-    words[at..at + 2].join(" ")
+/// The command that a note of a run names, which stands in a line of its own.
+fn proposed(run: &str) -> String {
+    let output = imbrex(run);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (_, note) = text.split_once("Nothing had to be cleaned by ").expect(&text);
+    let command = note.lines().find_map(|line| line.strip_prefix("  imbrex ")).expect(note);
+    command.to_owned()
+}
+
+/// A trace of 3000 writes all over 800 MiB, each to another block than those before, nearly.
+fn scattered(folder: &Path) -> String {
+    let trace = folder.join("t.csv");
+    let at = |number: u64| number * 7_919 % 200_000 * 4096;
+    let lines: String = (0..3000).map(|n| format!("{},h,0,Write,{},4096,0\n", n * 100_000, at(n))).collect();
+    fs::write(&trace, lines).unwrap();
+    trace.display().to_string()
 }
 
 #[test]
-fn a_layer_that_had_nothing_to_clean_is_named_with_what_changes_that() {
-    for run in [
-        "compare hm_0 --layers fifo-log,block-lru,loop-back --untimed --requests 20k",
-        "replay prxy_0 --layer amphisbaena --untimed --requests 20k",
-        "replay hm_0 --layer lru-cache --drive st8000as0002 --untimed --requests 1000",
-        "replay hot-cold --layer log-greedy --capacity fit --untimed --requests 100k",
+fn a_layer_that_had_nothing_to_clean_is_named_with_a_command_that_changes_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = scattered(folder.path());
+    for (run, changed) in [
+        ("compare hm_0 --layers fifo-log,block-lru,loop-back --untimed --requests 20k", "--buffer"),
+        ("replay prxy_0 --layer amphisbaena --untimed --requests 20k", "--buffer"),
+        ("replay hm_0 --layer lru-cache --drive st8000as0002 --untimed --requests 1000", "--requests"),
+        ("replay hot-cold --layer log-greedy --capacity fit --untimed --requests 100k", "--requests"),
+        ("replay hm_0 --layer skylight --drive st8000as0002 --untimed --requests 20k --no-idle", "--capacity fit"),
+        (
+            "replay uniform --layer tracklace --drive imr-tracklace --untimed --requests 20k --capacity fit",
+            "--requests",
+        ),
+        ("compare TRACE --layers fifo-log,in-place --untimed --buffer 64MiB", "--buffer"),
+        ("compare TRACE --layers log-greedy,conventional --untimed", "--capacity fit --zone-size"),
+        ("replay TRACE --layer skylight --drive st8000as0002 --untimed --no-idle", "--capacity fit"),
+        ("replay TRACE --layer lru-cache --drive st8000as0002 --untimed --buffer 64MiB", "--buffer"),
+        ("replay TRACE --layer log-fifo --drive small-zoned --beyond wrap --untimed --requests 100", "--repeat"),
     ] {
-        let said = printed(run);
-        let (_, note) = said.split_once("Nothing had to be cleaned by ").expect(&said);
-        let option = proposed(note);
-        let again = match option.starts_with("--requests") {
-            true => format!("{} {option}", run.split_once(" --requests").unwrap().0),
-            false => format!("{run} {option}"),
-        };
+        let again = proposed(&run.replace("TRACE", &trace));
+        assert!(again.contains(changed), "{run}: {again}");
         assert!(!printed(&again).contains("Nothing had to be cleaned"), "{again}");
     }
     let busy = printed("compare hm_0 --layers conventional,in-place --untimed --requests 1000");
     assert!(!busy.contains("Nothing had"), "{busy}");
+}
+
+#[test]
+fn what_rewrites_at_once_does_not_hide_that_others_had_nothing_to_clean() {
+    let said = printed("compare hm_0 --layers in-place,fifo-log,block-lru --untimed --requests 2k");
+    assert!(said.contains("Nothing had to be cleaned by fifo-log, block-lru: 10.9 MiB were written"), "{said}");
+    assert!(said.contains("the smallest room is 143.4 MiB of buffer. So the layers do not differ"), "{said}");
+    let some = "compare hm_0 --layers fifo-log,hashed-zones --untimed --requests 20k";
+    let said = printed(some);
+    assert!(said.contains("Nothing had to be cleaned by fifo-log: "), "{said}");
+    assert!(said.contains("It is not fair to compare the others with that."), "{said}");
+    let rows = json(some);
+    let notes = |row: &Value| row["notes"].as_array().map(Vec::len);
+    assert_eq!((notes(&rows[0]), notes(&rows[1])), (Some(1), None));
+    assert!(rows[0]["notes"][0].as_str().unwrap().contains("--format json --buffer 2MiB"), "{}", rows[0]["notes"]);
 }
 
 #[test]

@@ -8,7 +8,19 @@ type Place = (&'static str, &'static str);
 /// A document, and a sentence or a part of one with `{}` in place of the number.
 type Statement = (&'static str, &'static str);
 
-const NUMBERS: [(Place, &[Statement]); 29] = [
+const NUMBERS: [(Place, &[Statement]); 32] = [
+    (
+        ("crates/imbrex-runs/src/steady.rs", "pub const WINDOW: u32 = "),
+        &[("docs/simulation.md", "A *window* is {} rounds in a row")],
+    ),
+    (
+        ("crates/imbrex-runs/src/steady.rs", "NonZeroU32::new("),
+        &[("docs/simulation.md", "After {} rounds, or `--steady-rounds`")],
+    ),
+    (
+        ("crates/imbrex-runs/src/steady.rs", "pub const MOST_PASSES: u64 = "),
+        &[("docs/simulation.md", "as many passes as fill it, at most {}.")],
+    ),
     (
         ("crates/imbrex/tests/every_layer/power.rs", "const CUTS: u64 = "),
         &[

@@ -79,6 +79,9 @@ function reasonsOf(runs, workload) {
   return [absolute, ...[...shown].map((run) => costOf(runs, run, all))].filter(Boolean).join(" ");
 }
 
+/** What is to be known before the runs of a workload are compared, each once. */
+const notesOf = (runs, workload) => [...new Set(runs.of(workload).flatMap((run) => run.notes ?? []))];
+
 /** By what the chart of a workload measures its runs. */
 function measureOf(runs, workload) {
   const some = runs.of(workload);
@@ -178,6 +181,7 @@ function answers(runs, state) {
     const some = runs.of(workload);
     node.id = `answer-to-${at}`;
     node.replaceChildren(element("h2", {}, `${answerOf(runs, workload)}.`), element("p", {}, reasonsOf(runs, workload)),
+      ...notesOf(runs, workload).map((note) => element("p", { class: "faint" }, note)),
       some.length > 1 ? figure.node : tilesOf(runs, some[0]));
     if (some.length > 1) figure.change();
     return node;

@@ -61,7 +61,7 @@ class Runs {
     this.yardsticks = new Map();
     this.about = new Map(rows.map((run, at) => [run, about[at]]));
     const named = (groups, parts) => new Map([...groups.values()].flatMap((group) => this.call(group, parts)));
-    const alike = [(run) => this.about.get(run).source, settingsOf, (run) => bytes(run.buffer_blocks * run.block_bytes), (run) => `seed ${run.seed}`];
+    const alike = [(run) => this.about.get(run).source, settingsOf, (run) => bytes(run.buffer_blocks * run.block_bytes), (run) => `seed ${run.seed}`, (run) => (run.steady ? "steady" : "from the beginning")];
     const layer = (run) => this.about.get(run).name ?? run.layer;
     /** Among all runs of the workload, and among those on its disk, which are named below a heading that names the disk. */
     this.names = named(Map.groupBy(rows, workloadOf), [layer, (run) => run.drive, sizeOf, ...alike]);

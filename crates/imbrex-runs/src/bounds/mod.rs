@@ -44,6 +44,9 @@ pub fn prepare(specification: &mut Specification) -> Result<()> {
     if setup.warm_up.is_some() {
         return wrong(&["warm_up"], "bounds hold for all requests of a workload; leave it out");
     }
+    if setup.steady {
+        return wrong(&["steady"], "bounds hold for all requests of a workload; leave it out");
+    }
     if setup.queue_depth.is_some_and(|depth| depth != 1) {
         return wrong(&["queue_depth"], "bounds hold for requests that are served one at a time; leave it out");
     }

@@ -7,6 +7,8 @@ use imbrex_terminal::progress::Listener;
 use serde_json::{Map, Value, json};
 
 use super::schema;
+use crate::command::Command;
+use crate::notes::told;
 use crate::run::runs;
 use crate::specification::Specification;
 
@@ -26,6 +28,8 @@ fn rows() -> Vec<Value> {
         json!({ "workloads": ["zipf"], "layers": ["zone-alloy"], "drive": "zonealloy", "extend": ["1GiB@10%", "1GiB@20%"] }),
         json!({ "workloads": ["zipf"], "layers": ["tracklace"], "drive": "imr-tracklace", "contents": [] }),
         json!({ "workloads": ["zipf"], "layers": ["sepbit"], "map_memory": "64KiB", "beyond": "wrap", "capacity": "1GiB", "zone_size": "1MiB" }),
+        json!({ "workloads": ["zipf"], "layers": ["in-place"], "repeat": 2 }),
+        json!({ "workloads": ["zipf"], "layers": ["fifo-log"], "buffer": "16blocks", "steady": true }),
         json!({ "workloads": ["zipf"], "layers": ["log-greedy"], "capacity": "fit", "contents": [100, "10%"], "window": "1h" }),
     ];
     specified.into_iter().flat_map(|fields| rows_of(fields.as_object().unwrap().clone())).collect()
@@ -37,7 +41,8 @@ fn rows_of(mut fields: Map<String, Value>) -> Vec<Value> {
     let workloads = specification.named().unwrap();
     let listeners = || [Arc::new(Nobody) as Arc<dyn Listener>, Arc::new(Nobody)];
     let runs = runs(&specification, &workloads, listeners()).unwrap();
-    runs.iter().map(|run| serde_json::to_value(&run.row).unwrap()).collect()
+    let rows = runs.into_iter().map(|run| run.row).collect();
+    told(rows, &Command::typed()).iter().map(|row| serde_json::to_value(row).unwrap()).collect()
 }
 
 /// A walk through values beside their schema.
@@ -149,6 +154,8 @@ fn rows_have_exactly_the_properties_of_their_schema() {
         "/bands/mixed",
         "/tracks/top/tracks",
         "/zones/zones",
+        "/steady/values",
+        "/notes",
     ] {
         assert!(walk.met.contains(inner), "no row has {inner}");
     }
