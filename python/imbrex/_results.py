@@ -31,6 +31,7 @@ class Result:
     volume: str | None
     dense: bool
     range_bytes: int
+    repeat: int | None
     irregularities: dict[str, int]
     layer: str
     config: dict[str, Any]
@@ -43,6 +44,7 @@ class Result:
     buffer: str | None
     buffer_blocks: int
     options: dict[str, Any]
+    steady: dict[str, Any] | None
     requests: int
     read_requests: int
     write_requests: int

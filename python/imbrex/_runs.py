@@ -39,6 +39,9 @@ def replay(
     prefill: float | None = None,
     trimmed: float | None = None,
     warm_up: int | str | None = None,
+    repeat: int | None = None,
+    steady: bool = False,
+    steady_rounds: int | None = None,
     idle: bool = True,
     verify: bool = False,
     as_live: bool = False,
@@ -69,7 +72,8 @@ def replay(
 
     The others are the program's options, without them its defaults hold. Sizes are bytes, or written as on the command
     line: `capacity="64GiB"` or `"fit"`, `buffer="2%"` of the workload's range or `"4096blocks"`. `warm_up` is a number of
-    requests or a time such as `"10min"`.
+    requests or a time such as `"10min"`. `steady` repeats the workload until what the layer writes stands still, and
+    measures what comes then; `Result.steady` says how long that took.
 
     What is seen beside the numbers: `window`, a number of requests, `"1000req"` or a time such as `"60s"`, makes the
     rows of `Result.series`; `contents` the rows of `Result.contents`, at the end, and at moments such as `"25%"`, `1000`
@@ -105,6 +109,9 @@ def compare(
     prefill: float | None = None,
     trimmed: float | None = None,
     warm_up: int | str | None = None,
+    repeat: int | None = None,
+    steady: bool = False,
+    steady_rounds: int | None = None,
     idle: bool = True,
     verify: bool = False,
     as_live: bool = False,
@@ -167,6 +174,9 @@ _OPTIONS = (
     "prefill",
     "trimmed",
     "warm_up",
+    "repeat",
+    "steady",
+    "steady_rounds",
     "idle",
     "verify",
     "as_live",

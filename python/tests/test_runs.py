@@ -20,7 +20,8 @@ CLOCKS = {"replay_seconds", "blocks_per_second"}
 
 
 def without_clocks(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in CLOCKS}
+    # Notes name the command that was typed.
+    return {name: value for name, value in row.items() if name not in CLOCKS and name != "notes"}
 
 
 def test_a_replay_gives_the_row_of_the_program(program: Program) -> None:
@@ -200,6 +201,18 @@ def test_importing_it_imports_nothing_large() -> None:
     modules = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True).stdout.split()
     assert "imbrex" in modules
     assert not {"altair", "numpy", "pandas", "polars", "pyarrow", "tqdm", "IPython"} & set(modules)
+
+
+def test_a_layer_is_measured_when_it_is_steady(program: Program) -> None:
+    words = ["--requests", "500", "--buffer", "64blocks", "--untimed", "--steady", "--steady-rounds", "30"]
+    [row] = program("replay", "hm_0", "--layer", "block-lru", *words)
+    result = imbrex.replay(
+        "hm_0", "block-lru", requests=500, buffer="64blocks", untimed=True, steady=True, steady_rounds=30
+    )
+    assert without_clocks(result.to_dict()) == without_clocks(row)
+    assert result.steady is not None and result.repeat == result.steady["rounds"] * result.steady["round_passes"]
+    with pytest.raises(imbrex.ConfigError, match="steady: it cannot be used with warm_up"):
+        imbrex.replay("hm_0", "block-lru", steady=True, warm_up=7)
 
 
 def test_a_map_in_bounded_memory_costs_what_the_program_says(program: Program) -> None:
