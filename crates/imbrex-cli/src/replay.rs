@@ -19,6 +19,7 @@ use imbrex_runs::plan::Plan;
 use imbrex_runs::row::Row;
 use imbrex_runs::seen::Seen;
 use imbrex_runs::series::Series;
+use imbrex_runs::settled::settle;
 use imbrex_runs::setup::Setup;
 use imbrex_runs::specification::{Growth, Specification};
 use imbrex_runs::trace_files::TraceFiles;
@@ -83,7 +84,7 @@ impl Replay {
         let watch = self.watch.create(&known.info, self.layer, case.drive.block_bytes)?;
         let mut files = Files { series, bands, watch, seen };
         let progress = Progress::new("replaying", plan.requests(slice::from_ref(known)));
-        let settled = plan.chosen.settle(known, case, &progress)?;
+        let settled = settle(&plan.chosen, known, case, &progress)?;
         let (chosen, workload) = (plan.chosen_for(&settled, case)?, &*settled.workload);
         let on_page = page.is_some().then_some(self.layer);
         let chosen = chosen.with(self.watch.watched(&chosen.options, &workload.range, on_page)?);

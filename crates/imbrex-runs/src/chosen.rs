@@ -1,6 +1,5 @@
 //! Everything about a run but its layer and its workload, and the run itself.
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use anyhow::{Error, Result, anyhow};
@@ -13,7 +12,7 @@ use crate::case::{Case, Fit};
 use crate::row::{Disk, Row};
 use crate::settings::{Setting, setting};
 use crate::setup::Setup;
-use crate::steady::{self, Settled, Steady};
+use crate::steady::Steady;
 use crate::workload::Known;
 use crate::wrong::Wrong;
 
@@ -26,7 +25,7 @@ pub struct Chosen {
     /// Whether the addresses of each workload are stretched over the disk.
     pub stretch: bool,
     /// In how many rounds each layer has to become steady, if it has to.
-    most_rounds: Option<NonZeroU32>,
+    pub(crate) most_rounds: Option<NonZeroU32>,
     /// How the layer became steady of which the figures are.
     steady: Option<Steady>,
     settings: Vec<Setting>,
@@ -63,18 +62,6 @@ impl Chosen {
     #[must_use]
     pub fn with(&self, options: ReplayOptions) -> Self {
         Self { options, steady: self.steady.clone(), settings: self.settings.clone(), ..*self }
-    }
-
-    /// The workload as often as it takes until the layer of `case` is steady, if it has to be; that is a replay too. Else
-    /// the workload as it is.
-    ///
-    /// # Errors
-    /// Those of [`Chosen::replay`].
-    pub fn settle<'w>(&self, workload: &'w Known, case: &Case, progress: &Progress) -> Result<Settled<'w>> {
-        match self.most_rounds {
-            Some(most) => steady::settled(self, most, workload, case, progress),
-            None => Ok(Settled { workload: Cow::Borrowed(workload), steady: None }),
-        }
     }
 
     /// What was chosen, for a layer that became steady like that, if it had to: only what comes then is measured.

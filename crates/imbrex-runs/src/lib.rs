@@ -31,6 +31,7 @@ pub mod schema;
 pub mod seen;
 pub mod series;
 pub mod settings;
+pub mod settled;
 pub mod setup;
 pub mod specification;
 mod standard_input;

@@ -92,7 +92,7 @@ fn each_once<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut once: Vec<&str> = Vec::new();
     names.for_each(|name| {
         if !once.contains(&name) {
-            once.push(name)
+            once.push(name);
         }
     });
     once

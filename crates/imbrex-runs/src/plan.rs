@@ -12,8 +12,8 @@ use crate::case::Case;
 use crate::chosen::Chosen;
 use crate::parallel;
 use crate::seen::watched;
+use crate::settled::Settled;
 use crate::specification::Specification;
-use crate::steady::Settled;
 use crate::workload::Known;
 
 /// The layers that are compared when none are named.

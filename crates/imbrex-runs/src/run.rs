@@ -13,6 +13,7 @@ use crate::case::Case;
 use crate::plan::Plan;
 use crate::row::Row;
 use crate::seen::Seen;
+use crate::settled::settle;
 use crate::specification::Specification;
 use crate::workload::Known;
 
@@ -55,7 +56,7 @@ fn run(
     let looks = || Looks::new(&workload.info, case.layer.name, case.drive.block_bytes);
     let mut watching =
         Watching { looks: specification.contents.is_some().then(looks), seen: Seen::new(&workload.info, case.layer) };
-    let settled = plan.chosen.settle(workload, case, progress)?;
+    let settled = settle(&plan.chosen, workload, case, progress)?;
     let row = plan.chosen_for(&settled, case)?.replay(&settled.workload, case, progress, &mut watching)?;
     Ok(Run {
         row,

@@ -13,6 +13,7 @@ use crate::case::Case;
 use crate::chosen::Chosen;
 use crate::row::Row;
 use crate::series;
+use crate::settled::settle;
 use crate::steps::Story;
 use crate::workload::Known;
 
@@ -43,7 +44,7 @@ pub fn replay<'a>(
     progress: &Progress,
 ) -> Result<(Row, Seen<'a>)> {
     let mut seen = Seen::new(&workload.info, case.layer);
-    let settled = chosen.settle(workload, case, progress)?;
+    let settled = settle(chosen, workload, case, progress)?;
     let (chosen, workload) = (chosen.once(settled.steady.as_ref()), &*settled.workload);
     let row = if is_wanted {
         let options = watched(&chosen.options, &workload.range, chosen.says_contents(case));

@@ -4,28 +4,17 @@
 //! varies by no more than 20 % of its average, and the straight line that fits it best rises or falls by no more than 10 %
 //! of it (SNIA, Solid State Storage Performance Test Specification, version 2.0.2: steady state, measurement window; 25
 //! rounds at most).
-//!
-//! A first replay finds that window. A second one, which is the same up to its end and measures from its beginning on,
-//! is what a user would have with `--repeat` and `--warm-up`. So nothing of the runner knows of it.
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
 use imbrex::layers::LayerInfo;
 use imbrex::plan::Why;
 use imbrex::recording::Recording;
-use imbrex::replay::{Observer, ReplayError, ReplayOptions, WarmUp, Window, WindowOutcome};
-use imbrex::trace::{Irregularities, TraceError, TraceInfo, TraceRequest, TraceSource};
+use imbrex::replay::{Observer, WarmUp, WindowOutcome};
 use imbrex_terminal::progress::Progress;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::case::Case;
-use crate::chosen::Chosen;
-use crate::room::Room;
-use crate::workload::{Known, Watched};
 
 /// Rounds of a window.
 pub const WINDOW: u32 = 5;
@@ -74,14 +63,6 @@ pub enum Measure {
     Rewrites,
 }
 
-/// A workload as often as a layer needs it, and how it became steady if that was asked for.
-pub struct Settled<'w> {
-    /// The workload.
-    pub workload: Cow<'w, Known>,
-    /// How the layer became steady.
-    pub steady: Option<Steady>,
-}
-
 impl Steady {
     /// The first requests, which are left out of the figures.
     #[must_use]
@@ -94,64 +75,8 @@ impl Steady {
         self.requests / self.passes().max(1)
     }
 
-    fn passes(&self) -> u64 {
+    pub(crate) fn passes(&self) -> u64 {
         u64::from(self.rounds) * self.round_passes
-    }
-}
-
-/// Replays a workload on the layer of `case` until that is steady, or for `most_rounds` rounds.
-///
-/// # Errors
-/// Those of a replay.
-pub(crate) fn settled<'w>(
-    chosen: &Chosen,
-    most_rounds: NonZeroU32,
-    workload: &'w Known,
-    case: &Case,
-    progress: &Progress,
-) -> Result<Settled<'w>> {
-    let most_rounds = most_rounds.get().max(WINDOW);
-    let window = Some(Window::Requests(workload.range.requests.max(1)));
-    let options = ReplayOptions { window, verify: false, flush: false, warm_up: None, ..chosen.options.clone() };
-    let chosen = chosen.with(options);
-    let until = AtomicBool::new(false);
-    let rounds = chosen.perform(workload, case, |simulation, drive| -> Result<_, ReplayError> {
-        let buffer_blocks = simulation.own_buffer_blocks().unwrap_or(chosen.buffer_blocks(workload, case));
-        let disk = [drive.media.capacity(), simulation.capacity(), buffer_blocks];
-        let room = Room::of(case.layer.name, disk, chosen.options.prefill);
-        let mut rounds = Rounds::new(case.layer, most_rounds, room.blocks(), &until);
-        rounds.shown = Some((progress, workload.range.requests));
-        let source = workload.going_on(u64::MAX).shown_as_one().open(progress)?;
-        simulation.run(&mut Until { source, is_over: &until }, &mut rounds)?;
-        rounds.show_all();
-        Ok(rounds)
-    })?;
-    let steady = rounds.found(workload.range.requests);
-    let repeated = workload.going_on(steady.passes()).shown_as_one();
-    Ok(Settled { workload: Cow::Owned(repeated), steady: Some(steady) })
-}
-
-/// A source that ends when somebody has seen enough.
-struct Until<'a> {
-    source: Watched<'a>,
-    is_over: &'a AtomicBool,
-}
-
-impl TraceSource for Until<'_> {
-    fn info(&self) -> &TraceInfo {
-        self.source.info()
-    }
-
-    fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
-        if self.is_over.load(Ordering::Relaxed) {
-            batch.clear();
-            return Ok(());
-        }
-        self.source.fill(batch, limit)
-    }
-
-    fn irregularities(&self) -> Irregularities {
-        self.source.irregularities()
     }
 }
 
@@ -192,7 +117,7 @@ impl Sums {
 }
 
 /// Counts rounds, and ends them when they are steady.
-struct Rounds<'a> {
+pub(crate) struct Rounds<'a> {
     /// Whether the layer rewrites zones, and that is what counts.
     rewrites: bool,
     most: u32,
@@ -206,12 +131,12 @@ struct Rounds<'a> {
     end_s: f64,
     is_over: &'a AtomicBool,
     /// Who is shown how far it is, and how much all of it comes to; what of that has been shown.
-    shown: Option<(&'a Progress, u64)>,
+    pub shown: Option<(&'a Progress, u64)>,
     done: u64,
 }
 
 impl<'a> Rounds<'a> {
-    fn new(layer: &LayerInfo, most: u32, room: u64, is_over: &'a AtomicBool) -> Self {
+    pub fn new(layer: &LayerInfo, most: u32, room: u64, is_over: &'a AtomicBool) -> Self {
         Self {
             rewrites: layer.buffered && layer.recording != Recording::Cached,
             most,
@@ -279,7 +204,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// What was found about a workload of so many requests.
-    fn found(&self, requests: u64) -> Steady {
+    pub fn found(&self, requests: u64) -> Steady {
         let (measure, values) = self.values();
         let Spread { range, slope } = Spread::of(&values);
         let (window, mut all) = self.window();
@@ -309,7 +234,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    fn show_all(&mut self) {
+    pub fn show_all(&mut self) {
         if let Some((progress, all)) = self.shown {
             progress.add(all.saturating_sub(self.done));
             self.done = self.done.max(all);
