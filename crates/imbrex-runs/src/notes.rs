@@ -3,7 +3,7 @@
 
 use imbrex::plan::Why;
 use imbrex_terminal::names::Names;
-use imbrex_terminal::table::{bytes, count, milliseconds, number, paragraphs, percent, seconds};
+use imbrex_terminal::table::{bytes, count, milliseconds, paragraphs, percent, seconds};
 
 use crate::command::Command;
 use crate::remedy::{Remedy, room, taken};
@@ -208,8 +208,7 @@ fn unsteady(at: usize, row: &Row, typed: &Command) -> Option<Note> {
 pub fn when_steady(row: &Row) -> Option<String> {
     let steady = row.steady.as_ref()?;
     let size = bytes(steady.host_write_blocks * u64::from(row.block_bytes));
-    let after = format!("{} rounds of {} ×", count(steady.rounds.into()), number(steady.round_passes as f64));
-    let took = seconds(steady.simulated_seconds);
+    let (rounds, took) = (count(steady.rounds.into()), seconds(steady.simulated_seconds));
     let is = if steady.is_steady { "after" } else { "not after" };
-    Some(format!("{is} {after} the workload: {} requests, {size} written, {took}", count(steady.requests)))
+    Some(format!("{is} {rounds} rounds: {} requests, {size} written, {took}", count(steady.requests)))
 }
