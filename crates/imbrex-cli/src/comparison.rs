@@ -18,7 +18,7 @@ const COLUMNS: [&str; 13] = [
     ">hits",
     ">RMW",
     ">RMW-free",
-    ">moved",
+    MOVED_BLOCKS,
     MAP_READS,
     MAP_WRITES,
     STEADY,
@@ -30,10 +30,11 @@ const VERSUS: &str = ">vs conv";
 /// Pages of a map in bounded memory that were read and written, in place of what is counted of zones.
 const MAP_READS: &str = ">map reads";
 const MAP_WRITES: &str = ">map writes";
+const MOVED_BLOCKS: &str = ">moved";
 const OF_ZONES: [&str; 2] = [">RMW", ">RMW-free"];
 /// The columns that are shown of replays, and those that are where nothing takes time.
 const TIMED: [&str; 9] = [">buffer", ">mean", ">p99", ">longest", VERSUS, ">WA", ">hits", ">RMW", ">RMW-free"];
-const UNTIMED: [&str; 6] = [">buffer", ">WA", ">hits", ">RMW", ">RMW-free", ">moved"];
+const UNTIMED: [&str; 6] = [">buffer", ">WA", ">hits", ">RMW", ">RMW-free", MOVED_BLOCKS];
 
 const LATENCIES: &str = "Latency from arrival to completion of reads and writes. A layer cannot keep up if it took more \
     than 1.1 × the time over which the requests arrived, and 10 s more, to serve them.";
@@ -46,8 +47,48 @@ const STEADY_IS: &str = "Steady: rounds until write amplification, or what is re
     are of the last five.";
 const MOVED: &str = "Moved: blocks that compaction wrote elsewhere.";
 
+const POSSIBLE: &str = "No layer can beat: with such a buffer, cache or spare space. Offline: schedules that know all \
+    requests.";
+const FIXED: &str = "Of bottom tracks the bound is for layers whose blocks have fixed places.";
+
+/// What is possible, beside the runs on a disk: what no layer can beat, or what a schedule reaches.
+pub struct Possible {
+    /// The line that it stands under.
+    pub under: String,
+    /// What it is called.
+    pub name: String,
+    /// What is counted, as `imbrex bound` has it.
+    pub counted: &'static str,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Possible {
+    /// The column that it stands in, if there is one.
+    fn column(&self) -> Option<&'static str> {
+        match self.counted {
+            "zone_rewrites" | "band_rewrites" | "bottom_track_updates" => Some(">RMW"),
+            "moved_blocks" => Some(MOVED_BLOCKS),
+            _ => None,
+        }
+    }
+}
+
 /// The columns to show of rows, and what their headings mean.
-pub fn columns(rows: &[Row]) -> (Vec<&'static str>, String) {
+pub fn columns(rows: &[Row], possible: &[Possible]) -> (Vec<&'static str>, String) {
+    let (mut shown, mut legend) = of_rows(rows);
+    let of = |column| possible.iter().any(|possible| possible.column() == Some(column));
+    if of(MOVED_BLOCKS) && !shown.contains(&MOVED_BLOCKS) {
+        shown.push(MOVED_BLOCKS);
+        legend = format!("{legend} {MOVED}");
+    }
+    let is_fixed = |possible: &Possible| possible.counted == "bottom_track_updates";
+    let more = [(!possible.is_empty(), POSSIBLE), (possible.iter().any(is_fixed), FIXED)];
+    more.into_iter().filter(|(is, _)| *is).for_each(|(_, said)| legend = format!("{legend} {said}"));
+    (shown, legend)
+}
+
+fn of_rows(rows: &[Row]) -> (Vec<&'static str>, String) {
     let steady = rows.iter().any(|row| row.steady.is_some()).then_some((STEADY, STEADY_IS));
     if rows.iter().all(|row| row.options.untimed) {
         let said = [COUNTS, MOVED].into_iter().chain(steady.map(|(_, is)| is)).collect::<Vec<_>>().join(" ");
@@ -76,8 +117,8 @@ pub struct Named<'a> {
     pub under: String,
 }
 
-/// The table, with some of the columns.
-pub fn shown(runs: &[Named<'_>], columns: &[&str]) -> String {
+/// The table, with some of the columns. What is possible stands behind the runs on the same disk.
+pub fn shown(runs: &[Named<'_>], possible: &[Possible], columns: &[&str]) -> String {
     let is_shown = |at: usize| at == 0 || columns.contains(&COLUMNS[at - 1]);
     let headings = ["layer"].into_iter().chain(COLUMNS).enumerate().filter(|(at, _)| is_shown(*at));
     let headings: Vec<_> = headings.map(|(_, heading)| heading).collect();
@@ -88,6 +129,10 @@ pub fn shown(runs: &[Named<'_>], columns: &[&str]) -> String {
         }
         let cells = cells(run, runs).into_iter().enumerate().filter(|(at, _)| is_shown(*at));
         lines.push(cells.map(|(_, cell)| cell).collect::<Vec<_>>());
+        if runs.get(at + 1).is_none_or(|next| next.under != run.under) {
+            let own = possible.iter().filter(|possible| possible.under == run.under);
+            lines.extend(own.filter_map(|possible| line(possible, &headings)));
+        }
     }
     grid(&headings, lines)
 }
@@ -95,6 +140,17 @@ pub fn shown(runs: &[Named<'_>], columns: &[&str]) -> String {
 /// A line over all columns.
 fn heading(said: &str, columns: usize) -> Vec<Cell> {
     (0..columns).map(|at| if at == 0 { Cell::Text(said.to_owned()) } else { Cell::Continued }).collect()
+}
+
+/// What is possible, in its column.
+fn line(possible: &Possible, headings: &[&str]) -> Option<Vec<Cell>> {
+    let column = possible.column()?;
+    let cells = headings.iter().enumerate().map(|(at, heading)| match at {
+        0 => format!("  {}", possible.name),
+        _ if *heading == column => count(possible.count),
+        _ => "-".to_owned(),
+    });
+    Some(cells.map(Cell::Text).collect())
 }
 
 fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 14] {

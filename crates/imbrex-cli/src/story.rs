@@ -182,7 +182,7 @@ const COLUMNS: [&str; 6] = [">buffer", ">mean", ">p99", ">vs conv", ">WA", ">RMW
 /// What came of it, the table, what its words mean, and what to do next.
 pub fn shown(runs: &[Told<'_>]) -> String {
     let named = runs.iter().map(|told| Named { row: &told.row, name: told.called(), under: told.disk.clone() });
-    let table = comparison::shown(&named.collect::<Vec<_>>(), &COLUMNS);
+    let table = comparison::shown(&named.collect::<Vec<_>>(), &[], &COLUMNS);
     let program = env::args().next().unwrap_or_else(|| "imbrex".to_owned());
     let texts = [paragraphs(&head(&runs[0].row)), paragraphs(&found(runs)), table, paragraphs(&WORDS.join("\n"))];
     format!(

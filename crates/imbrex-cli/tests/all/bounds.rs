@@ -17,7 +17,9 @@ fn blocks(language: &str) -> Vec<String> {
 
 #[test]
 fn the_page_shows_what_its_commands_print() {
-    let (commands, shown) = (blocks("sh"), blocks("text"));
+    let (mut commands, shown) = (blocks("sh"), blocks("text"));
+    // What it prints for a comparison is looked at below.
+    commands.retain(|command| command.starts_with("imbrex bound"));
     assert!(shown.len() == 2 && commands.len() == shown.len());
     for (command, shown) in commands.iter().zip(shown) {
         let output = imbrex(command.strip_prefix("imbrex ").unwrap());
@@ -58,6 +60,45 @@ fn what_has_no_bound_is_one_clear_line() {
         let output = imbrex(&format!("bound {arguments}"));
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && output.stdout.is_empty(), "{arguments}");
+        assert!(error.starts_with(said) && error.lines().count() == 1, "{arguments}: {error}");
+    }
+}
+
+/// A comparison has the rows that `imbrex bound` has, in its table, as JSON and on its page.
+#[test]
+fn a_comparison_says_what_is_possible() {
+    let home = tempfile::tempdir().unwrap();
+    let page = home.path().join("page.html");
+    let asked = "zipf --requests 3000 --buffer 100KiB --drive small-zoned --beyond wrap --layers fifo-log,zone-ages";
+    let compare = format!("compare {asked} --queue-depth 1 --bound");
+    let output = imbrex(&format!("{compare} --format json --html {}", page.display()));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let (runs, bounds) = rows.split_at(2);
+    assert!(runs.iter().all(|row| row["schema"] == "imbrex.run/3"));
+    let alone: Vec<Value> = serde_json::from_slice(&imbrex(&format!("bound {asked} --format json")).stdout).unwrap();
+    assert_eq!(bounds, alone);
+    let least = bounds[0]["count"].as_u64().unwrap();
+    assert!(least > 10 && bounds[0]["is"] == "bound" && bounds[1]["is"] == "schedule", "{bounds:?}");
+    assert!(fs::read_to_string(&page).unwrap().contains("no layer can beat"));
+    let table = String::from_utf8(imbrex(&compare).stdout).unwrap();
+    let line = |name: &str| table.lines().find(|line| line.trim_start().starts_with(name)).unwrap().to_owned();
+    let cells = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let said = imbrex_terminal::table::count(least);
+    assert_eq!(cells(&line("no layer can beat"))[4..], ["-", "-", "-", "-", "-", "-", &said, "-"], "{table}");
+    assert!(line("offline").contains(&imbrex_terminal::table::count(bounds[1]["count"].as_u64().unwrap())), "{table}");
+    let logs = "compare zipf --requests 3000 --drive small-zoned --beyond wrap --layers log-greedy --queue-depth 1";
+    let table = String::from_utf8(imbrex(&format!("{logs} --bound")).stdout).unwrap();
+    assert!(table.contains("moved") && table.contains("offline, 6 open"), "{table}");
+    for (arguments, said) in [
+        ("zipf", "error: --queue-depth: bounds hold for requests that are served one at a time; choose 1"),
+        ("zipf --queue-depth 1 --prefill 0.5", "error: --prefill, --trimmed: bounds hold for a disk that is full"),
+        (
+            "zipf --queue-depth 1 --layers conventional",
+            "error: --bound: nothing bounds these layers; `imbrex bound` says",
+        ),
+    ] {
+        let error = String::from_utf8(imbrex(&format!("compare {arguments} --bound")).stderr).unwrap();
         assert!(error.starts_with(said) && error.lines().count() == 1, "{arguments}: {error}");
     }
 }

@@ -22,7 +22,7 @@ pub use answer::{Answer, OPEN_BANDS, requests};
 pub use question::{Count, Question, counts, is_known};
 pub use row::{BoundRow, Is};
 
-use crate::case::{Case, recording_of};
+use crate::case::recording_of;
 use crate::parallel;
 use crate::plan::Plan;
 use crate::row::Row;
@@ -30,13 +30,12 @@ use crate::specification::Specification;
 use crate::workload::Known;
 use crate::wrong::Wrong;
 
-/// Prepares a specification for runs that are held against bounds: the layers that something is known of, where none
-/// are named, one request at a time, and no time.
+/// Whether bounds hold for what is specified, if requests are served one at a time.
 ///
 /// # Errors
-/// When a bound would not hold for what is specified.
-pub fn prepare(specification: &mut Specification) -> Result<()> {
-    let setup = &mut specification.setup;
+/// When a bound would not hold.
+fn check(specification: &Specification) -> Result<()> {
+    let setup = &specification.setup;
     let wrong = |fields: &'static [&'static str], why: &str| Err(Wrong::new(fields, why.to_owned()).into());
     if setup.prefill < 1.0 || setup.trimmed > 0.0 {
         return wrong(&["prefill", "trimmed"], "bounds hold for a disk that is full at the beginning; leave them out");
@@ -47,11 +46,36 @@ pub fn prepare(specification: &mut Specification) -> Result<()> {
     if setup.steady {
         return wrong(&["steady"], "bounds hold for all requests of a workload; leave it out");
     }
-    if setup.queue_depth.is_some_and(|depth| depth != 1) {
-        return wrong(&["queue_depth"], "bounds hold for requests that are served one at a time; leave it out");
-    }
     if specification.growth.extend.is_some() {
         return wrong(&["extend"], "bounds hold for a disk that does not grow; leave it out");
+    }
+    Ok(())
+}
+
+/// Whether bounds hold for runs that are made as is specified.
+///
+/// # Errors
+/// When they do not; it says what to change.
+pub fn check_comparison(specification: &Specification) -> Result<()> {
+    check(specification)?;
+    if specification.setup.queue_depth != Some(1) {
+        let why = "bounds hold for requests that are served one at a time; choose 1".to_owned();
+        return Err(Wrong::new(&["queue_depth"], why).into());
+    }
+    Ok(())
+}
+
+/// Prepares a specification for runs that are held against bounds: the layers that something is known of, where none
+/// are named, one request at a time, and no time.
+///
+/// # Errors
+/// When a bound would not hold for what is specified.
+pub fn prepare(specification: &mut Specification) -> Result<()> {
+    check(specification)?;
+    let setup = &mut specification.setup;
+    if setup.queue_depth.is_some_and(|depth| depth != 1) {
+        let why = "bounds hold for requests that are served one at a time; leave it out".to_owned();
+        return Err(Wrong::new(&["queue_depth"], why).into());
     }
     (setup.untimed, setup.queue_depth, setup.no_idle) = (true, Some(1), true);
     if let Some(unknown) = specification.layers.iter().flatten().find(|layer| !is_known(layer)) {
@@ -102,17 +126,24 @@ pub fn bounds(plan: &mut Plan<'_>, known: &[Known], jobs: usize) -> Result<Vec<B
         return Err(anyhow!("nothing bounds the layers of this family"));
     }
     let progress = Progress::new("replaying", plan.requests(known));
-    let run = |workload, case: &Case| {
-        let row = plan.chosen.replay(workload, case, &progress, &mut ())?;
-        let drive = case.drive.with_capacity(row.drive_blocks * u64::from(row.block_bytes))?;
-        Ok((workload, counts(&row, case.layer, &drive), row))
-    };
-    let runs = plan.each(known, run)?;
+    let rows = plan.each(known, |workload, case| plan.chosen.replay(workload, case, &progress, &mut ()))?;
     drop(progress);
+    of_rows(plan, known, &rows.iter().collect::<Vec<_>>(), jobs)
+}
+
+/// Holds the rows of a plan, workloads in the outer loop, against what is possible; those of layers that nothing is
+/// known of are left out. The requests were served one at a time.
+///
+/// # Errors
+/// When a workload cannot be read, or the work was to stop.
+pub fn of_rows(plan: &Plan<'_>, known: &[Known], rows: &[&Row], jobs: usize) -> Result<Vec<BoundRow>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for (workload, counts, row) in runs {
-        let addressing = addressing(plan, workload, &row);
-        counts.into_iter().for_each(|count| add(&mut groups, workload, addressing, &row, count));
+    let runs = known.iter().flat_map(|workload| plan.cases.iter().map(move |case| (workload, case)));
+    for ((workload, case), row) in runs.zip(rows).filter(|((_, case), _)| is_known(case.layer)) {
+        let drive = case.drive.with_capacity(row.drive_blocks * u64::from(row.block_bytes))?;
+        let addressing = addressing(plan, workload, row);
+        let counts = counts(row, case.layer, &drive).into_iter();
+        counts.for_each(|count| add(&mut groups, workload, addressing, row, count));
     }
     let progress = Progress::new("bounding", groups.iter().map(|group| group.workload.range.requests).sum());
     let answered = parallel::each(jobs, &groups, |group| {
