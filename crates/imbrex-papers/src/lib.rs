@@ -1,4 +1,5 @@
-//! `imbrex reproduce`: the evaluation of a paper, run again, and its claims held against it.
+//! `imbrex reproduce`: the evaluation of a paper, run again, and its claims held against it; and the frontier, on which
+//! the layers of all papers are held against what is possible.
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -6,6 +7,7 @@ mod amphisbaena;
 mod claim;
 mod cold_weight;
 mod figures;
+mod frontier;
 mod growth;
 mod locality;
 mod measure;
@@ -29,12 +31,12 @@ mod volumes;
 mod zonealloy;
 
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
 use imbrex::trace::Workload;
-use imbrex_runs::page::PageArgument;
+use imbrex_runs::page::{Page, PageArgument};
 use imbrex_runs::parallel;
 use imbrex_runs::saved;
 use imbrex_terminal::new_folder::NewFolder;
@@ -42,26 +44,31 @@ use imbrex_terminal::output::{Format, Output, csv};
 use imbrex_terminal::say::note;
 use imbrex_terminal::stop;
 use imbrex_terminal::table::paragraphs;
+use serde::Serialize;
 
 use claim::{Finding, over_seeds};
 use cold_weight::ColdWeightArguments;
+use frontier::{Extent, FrontierArguments, Line};
 use paper::Paper;
 use replaying::Replaying;
 use results::Results;
 
-/// A paper that can be reproduced.
+/// What can be reproduced.
 #[derive(Copy, Clone)]
 enum Reproduced {
     /// One whose evaluation is studies: variants side by side.
     Studies(&'static Paper),
     /// One with tables and set-up of its own.
     ColdWeight,
+    /// No paper, but the layers of all of them.
+    Frontier,
 }
 
 /// All of them.
-const PAPERS: [Reproduced; 5] = [
+const PAPERS: [Reproduced; 6] = [
     Reproduced::Studies(&amphisbaena::PAPER),
     Reproduced::ColdWeight,
+    Reproduced::Frontier,
     Reproduced::Studies(&pore::PAPER),
     Reproduced::Studies(&tracklace::PAPER),
     Reproduced::Studies(&zonealloy::PAPER),
@@ -75,7 +82,8 @@ const CLAIMS: &str = "claims.csv";
 /// Figures go to a folder as data and pictures; docs/reproduction tells what was found.
 #[derive(Args)]
 pub struct Reproduce {
-    /// The paper: amphisbaena, cold-weight, pore, tracklace or zonealloy
+    /// The paper: amphisbaena, cold-weight, pore, tracklace or zonealloy; or frontier, the layers of all of them against
+    /// what is possible
     #[arg(value_name = "PAPER", value_parser = paper)]
     paper: Reproduced,
     /// A folder with traces of the paper's volumes, called hm_0.csv.gz and so on; what it lacks is generated from
@@ -83,16 +91,17 @@ pub struct Reproduce {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// Use the first N requests of a trace and let a profile have N requests; otherwise all, or with pore and zonealloy
-    /// a million of most profiles
+    /// a million of most profiles, and with frontier 100000 of each
     #[arg(long, value_name = "N", value_parser = imbrex_runs::values::requests)]
     requests: Option<NonZeroU64>,
     /// Only this volume of the paper's; may be given several times. What is not of a volume is left out
     #[arg(long = "workload", value_name = "NAME")]
     workloads: Vec<String>,
-    /// The first seed of profiles and shuffles
+    /// The first seed of profiles and shuffles, and that of a search
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Judge claims over N seeds, that one and those after it; figures and tables are of the first
+    /// Judge claims over N seeds, that one and those after it; figures and tables are of the first, and so is
+    /// all of the frontier
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
     /// Runs at a time; the default is the number of cores
@@ -108,6 +117,8 @@ pub struct Reproduce {
     page: PageArgument,
     #[command(flatten)]
     cold_weight: ColdWeightArguments,
+    #[command(flatten)]
+    frontier: FrontierArguments,
 }
 
 fn paper(name: &str) -> Result<Reproduced, String> {
@@ -121,6 +132,7 @@ impl Reproduced {
         match self {
             Self::Studies(paper) => paper.name,
             Self::ColdWeight => cold_weight::NAME,
+            Self::Frontier => frontier::NAME,
         }
     }
 }
@@ -132,27 +144,51 @@ impl Reproduce {
     /// What is wrong with the traces or the folder; or that the work was to stop.
     pub fn run(self) -> Result<()> {
         stop::on_ctrl_c();
-        if let Reproduced::Studies(paper) = self.paper {
-            self.cold_weight.refuse(paper.name)?;
+        if !matches!(self.paper, Reproduced::ColdWeight) {
+            self.cold_weight.refuse(self.paper.name())?;
+        }
+        if !matches!(self.paper, Reproduced::Frontier) {
+            self.frontier.refuse(self.paper.name())?;
         }
         let path = self.output.clone().unwrap_or_else(|| PathBuf::from("reproduction").join(self.paper.name()));
-        let folder = NewFolder::create(&path, CLAIMS)?;
-        let page = self.page.open(&format!("The claims of {}", self.paper.name()))?;
+        let (mark, title) = match self.paper {
+            Reproduced::Frontier => (frontier::LINES, "The frontier".to_owned()),
+            _ => (CLAIMS, format!("The claims of {}", self.paper.name())),
+        };
+        let folder = NewFolder::create(&path, mark)?;
+        let page = self.page.open(&title)?;
         let (findings, text) = match self.paper {
             Reproduced::Studies(paper) => self.studies(paper, &folder)?,
             Reproduced::ColdWeight => self.cold_weight(&folder)?,
+            Reproduced::Frontier => {
+                let (lines, text) = self.frontier(&folder)?;
+                return self.finish(folder, page, &path, (&lines, "the rows"), &text);
+            }
         };
         folder.write(CLAIMS, &csv(&findings)?)?;
+        let summary = format!("{}; figures", report::summary(&findings));
+        self.finish(folder, page, &path, (&findings, &summary), &text)
+    }
+
+    /// Gives the folder its name, writes the page of it, and prints the rows or the text.
+    fn finish(
+        &self,
+        folder: NewFolder,
+        page: Option<Page>,
+        path: &Path,
+        (rows, summary): (&[impl Serialize], &str),
+        text: &str,
+    ) -> Result<()> {
         folder.finish()?;
         if let Some(mut page) = page {
-            saved::add(&mut page, std::slice::from_ref(&path))?;
+            saved::add(&mut page, &[path.to_owned()])?;
             page.finish()?;
         }
-        let summary = format!("{}; figures are in {}", report::summary(&findings), path.display());
+        let summary = format!("{summary} are in {}", path.display());
         if self.format != Format::Table {
             note(&summary);
         }
-        Output::standard(self.format).write(&findings, || format!("{text}\n{}", paragraphs(&summary)))
+        Output::standard(self.format).write(rows, || format!("{text}\n{}", paragraphs(&summary)))
     }
 
     fn jobs(&self) -> usize {
@@ -230,6 +266,21 @@ impl Reproduce {
         cold_weight::write(&first, folder)?;
         report.write(&findings, folder)?;
         Ok((findings, report.into_text()))
+    }
+
+    /// Searches the settings of all layers, and holds the best of them against what is possible.
+    fn frontier(&self, folder: &NewFolder) -> Result<(Vec<Line>, String)> {
+        let (only, tables) = (self.named(&frontier::WORKLOADS)?, self.frontier.tables());
+        let requests = self.requests.unwrap_or(frontier::REQUESTS);
+        let workloads = volumes::find(&only, self.traces.as_deref(), Some(requests), self.seed)?;
+        self.tell(&workloads);
+        let (trials, seed, jobs) = (self.frontier.trials(), self.seed, self.jobs());
+        let is_of_all = only.len() == frontier::WORKLOADS.len();
+        let extent = Extent { tables: &tables, is_of_all, requests, trials, seed, jobs };
+        let (lines, tried) = frontier::frontier(&workloads, &extent)?;
+        let report = frontier::report(&lines, &tried, &extent);
+        frontier::write(&lines, &tried, &report, folder)?;
+        Ok((lines, report.into_text()))
     }
 }
 

@@ -24,6 +24,7 @@ const MOST_COLUMNS: usize = 8;
 pub struct Report {
     text: String,
     tables: Vec<(String, Sheet)>,
+    lists: Vec<(&'static str, String)>,
 }
 
 impl Report {
@@ -41,6 +42,12 @@ impl Report {
         self.tables.push((name.to_owned(), table));
     }
 
+    /// Paragraphs one by one, and for a document as a list.
+    pub fn list(&mut self, name: &'static str, items: &[String]) {
+        items.iter().for_each(|item| self.say(&item.replace(['*', '`'], "")));
+        self.lists.push((name, items.iter().map(|item| format!("- {item}\n")).collect()));
+    }
+
     /// The claims, with what stands behind their numbers.
     pub fn claims(&mut self, findings: &[Finding]) {
         self.table("claims", "Claims", claims(findings));
@@ -49,10 +56,16 @@ impl Report {
 
     /// Writes the report, each of its tables for a document, and how many of the claims are met.
     pub fn write(&self, findings: &[Finding], folder: &NewFolder) -> Result<()> {
-        folder.write("report.txt", self.text.as_bytes())?;
         folder.write("verdicts.md", format!("{}.\n", summary(findings)).as_bytes())?;
-        let mut tables = self.tables.iter();
-        tables.try_for_each(|(name, table)| folder.write(&format!("{name}.md"), table.markdown().as_bytes()))
+        self.files(folder)
+    }
+
+    /// Writes the report, and each of its tables and lists for a document.
+    pub fn files(&self, folder: &NewFolder) -> Result<()> {
+        folder.write("report.txt", self.text.as_bytes())?;
+        let file = |name: &str| format!("{name}.md");
+        self.lists.iter().try_for_each(|(name, list)| folder.write(&file(name), list.as_bytes()))?;
+        self.tables.iter().try_for_each(|(name, table)| folder.write(&file(name), table.markdown().as_bytes()))
     }
 
     /// All of it, for people.

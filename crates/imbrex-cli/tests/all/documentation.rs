@@ -127,7 +127,8 @@ fn arguments(command: &str) -> Vec<String> {
 }
 
 /// Papers that are run for one volume here, which is filled before: reproduce.rs runs each for all its volumes.
-const ONE_VOLUME: [(&str, &str); 3] = [("amphisbaena", "hm_0"), ("pore", "hm_0"), ("tracklace", "usr_2")];
+const ONE_VOLUME: [(&str, &str); 4] =
+    [("amphisbaena", "hm_0"), ("frontier", "hm_0"), ("pore", "hm_0"), ("tracklace", "usr_2")];
 
 /// Requests of a replay that is run here, where nobody looks at its numbers.
 const REQUESTS: usize = 20_000;

@@ -6,6 +6,7 @@ mod bands;
 mod bench;
 mod bounds;
 mod documentation;
+mod frontier;
 mod lifetimes;
 mod links;
 mod map_memory;

@@ -10,12 +10,13 @@ use assert_cmd::Command;
 const WIDTH: usize = 100;
 
 /// Every subcommand with what makes it print its widest tables.
-const SHOWN: [&str; 30] = [
+const SHOWN: [&str; 32] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
     "bound LONG/one/two.csv zipf uniform --requests 300 --buffer 1MiB",
     "bound zipf --layers log-greedy,sepbit --drive small-zoned --requests 300 --beyond wrap",
+    "compare zipf LONG/one/two.csv --layers lru-cache,sac --drive small-banded --queue-depth 1 --beyond wrap --bound --requests 300",
     "replay zipf --layer amphisbaena --buffer 8MiB --capacity 20GiB --requests 2000 --verify",
     "replay zipf --layer lru-cache --drive st8000as0002 --requests 300",
     "replay LONG/one/two.csv --layer conventional",
@@ -23,6 +24,7 @@ const SHOWN: [&str; 30] = [
     "compare zipf --layers log-greedy,sepbit --capacity 1GiB --beyond wrap --map-memory 64KiB --requests 2000",
     "replay zipf --layer zone-alloy --drive zonealloy --requests 2000 --extend 1GiB@10%",
     "reproduce amphisbaena --requests 100 --seeds 2 --output figures",
+    "reproduce frontier --requests 300 --trials 3 --table interlaced-80 --table logs --workload hm_0 --output rows",
     "trace stat hm_0 LONG/one/two.csv LONG/other/two.csv zipf uniform --requests 300",
     "list layers",
     "list layers --all",

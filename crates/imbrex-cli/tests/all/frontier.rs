@@ -1,0 +1,139 @@
+//! `imbrex reproduce frontier`: its rows are what the commands beside them give, and the words of its page are those of
+//! its tables.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::imbrex;
+
+fn rows(arguments: &str, folder: &Path) -> Vec<Value> {
+    let output = imbrex(&format!("reproduce frontier {arguments} --format json --output {}", folder.display()));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What the command of a layer counts, or how long requests take on average.
+fn counted(of: &Value, counted: &str) -> f64 {
+    let command = of["command"].as_str().unwrap().replace('\'', "");
+    let output = imbrex(&format!("{} --format json", command.strip_prefix("imbrex ").unwrap()));
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    let run: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let run = &run[0];
+    let disk = run["devices"].as_array().and_then(|devices| devices.last()).unwrap_or(run);
+    let number = |value: &Value| value.as_f64().unwrap();
+    match counted {
+        "moved_blocks" => number(&run["media_write_blocks"]["migrate"]),
+        "zone_rewrites" if of["layer"] == "dm-zoned" => number(&run["rmw"]) + number(&run["rmw_free"]),
+        "zone_rewrites" => number(&run["rmw"]),
+        "band_rewrites" => number(&disk["rmw"]),
+        "mean_response_ms" => number(&run["latency_ms"]["all"]["mean"]),
+        other => panic!("nothing is called {other}"),
+    }
+}
+
+/// Each row of a small run is what its commands give, the others' with their settings, and so is the bound.
+#[test]
+fn rows_are_what_their_commands_give() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("rows");
+    let rows = rows("--workload stg_0 --requests 20000 --trials 4", &folder);
+    assert_eq!(rows.len(), 7, "a row for each table");
+    let mut held = 0;
+    for row in &rows {
+        let what = row["counted"].as_str().unwrap();
+        for of in [&row["other"], &row["ours"]].into_iter().filter(|of| !of.is_null()) {
+            assert_eq!(counted(of, what), of["value"].as_f64().unwrap(), "{of}");
+            assert!(of["value"].as_f64() <= of["by_default"].as_f64(), "the defaults were tried: {of}");
+            held += u32::from(of["value"].as_f64() > Some(0.0));
+        }
+        if let (Some(ours), Some(other)) = (row["ours"]["value"].as_f64(), row["other"]["value"].as_f64()) {
+            assert_eq!(row["ratio"].as_f64(), (other > 0.0).then(|| ours / other));
+        }
+        if let (Some(bound), Some(schedule)) = (row["bound"].as_u64(), row["schedule"].as_u64()) {
+            assert!(bound <= schedule && bound as f64 <= row["other"]["value"].as_f64().unwrap(), "{row}");
+        }
+    }
+    assert!(held > 9, "{held} numbers were held to commands");
+    assert!(rows.iter().any(|row| row["other"]["settings"] != ""), "a setting is better than the defaults somewhere");
+    let zones = rows.iter().find(|row| row["table"] == "zones-small").unwrap();
+    let bound =
+        imbrex("bound stg_0 --requests 20000 --seed 1 --capacity fit --buffer 0.02% --layers zone-ages --format json");
+    let bound: Vec<Value> = serde_json::from_slice(&bound.stdout).unwrap();
+    assert!(zones["bound"].as_u64() > Some(0) && zones["bound"] == bound[0]["count"], "{zones}");
+    assert!(folder.join("logs.md").exists() && !folder.join("answers.md").exists(), "nothing is said of one workload");
+}
+
+/// The number of threads changes nothing, fields are documented, and what a table is not asked for is not run.
+#[test]
+fn tables_can_be_chosen_and_files_are_the_same() {
+    let home = tempfile::tempdir().unwrap();
+    let [one, two] = ["one", "two"].map(|name| home.path().join(name));
+    let small = "--requests 2000 --trials 3 --table zones-small --table caches";
+    assert_eq!(rows(&format!("{small} --jobs 1"), &one), rows(&format!("{small} --jobs 2"), &two));
+    let documented = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md")).unwrap();
+    for file in ["frontier.csv", "search.csv", "answers.md", "zones-small.md", "caches-layers.md"] {
+        let text = fs::read_to_string(one.join(file)).unwrap();
+        assert_eq!(text, fs::read_to_string(two.join(file)).unwrap(), "{file}");
+        let header = text.lines().next().unwrap().split(',').filter(|_| file.ends_with(".csv"));
+        for name in header {
+            assert!(documented.contains(&format!("`{name}`")), "{name} of {file} is not in docs/json.md");
+        }
+    }
+    assert!(!one.join("logs.md").exists());
+    for (arguments, said) in [
+        ("frontier --table tapes", "error: invalid value 'tapes' for '--table <NAME>': known tables are: logs,"),
+        ("frontier --beyond", "error: --beyond: frontier has none; it is an option of cold-weight"),
+        ("pore --trials 3", "error: --trials: pore has none; it is an option of frontier"),
+        ("frontier --workload hm_1", "error: --workload: frontier has no volume hm_1; it has hm_0, "),
+    ] {
+        let error = String::from_utf8(imbrex(&format!("reproduce {arguments}")).stderr).unwrap();
+        assert!(error.starts_with(said), "{arguments}: {error}");
+    }
+}
+
+/// The parts of the page that its command makes, by their names.
+fn included(name: &str) -> Vec<String> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/frontier.md")).unwrap();
+    let (_, behind) = page.split_once(&format!("<!-- begin {name}.md -->\n")).unwrap();
+    let text = behind.split_once("<!-- end -->").unwrap().0.trim();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// What the page says first follows from its tables: the mean, the worst row, and the rows that are lost.
+#[test]
+fn the_words_of_the_page_are_those_of_its_tables() {
+    let answers = included("answers");
+    assert_eq!(answers.len(), 7);
+    for answer in answers {
+        let name = answer.split("**").nth(1).unwrap();
+        let table = included(name);
+        let cells = |line: &String| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+        let rows: Vec<_> = table[2..].iter().map(cells).collect();
+        assert_eq!(rows.len(), 10, "{name}");
+        let Some(at) = cells(&table[0]).iter().position(|heading| heading == "ours / other") else {
+            assert!(answer.contains("no layer of this project"), "{answer}");
+            continue;
+        };
+        let workload = |row: &Vec<String>| row[1].trim_end_matches(" (synthetic)").to_owned();
+        // Who cannot keep up has no ratio that counts, and nothing has none.
+        let keeps_up = |row: &Vec<String>| !row.iter().any(|cell| cell.ends_with("cannot keep up"));
+        let ratio = |row: &Vec<String>| {
+            let ratio = row[at].split(',').next().unwrap().parse::<f64>().ok();
+            ratio.filter(|ratio| *ratio > 0.0 && keeps_up(row))
+        };
+        let ratios: Vec<_> = rows.iter().filter_map(|row| Some((ratio(row)?, workload(row)))).collect();
+        let mean = (ratios.iter().map(|(ratio, _)| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+        let said = answer.split_whitespace().zip(answer.split_whitespace().skip(1));
+        let said: Vec<f64> =
+            said.filter(|(_, next)| *next == "times").filter_map(|(number, _)| number.parse().ok()).collect();
+        assert!((said[0] / mean - 1.0).abs() < 0.05, "{name}: {mean} and {answer}");
+        let worst = ratios.iter().max_by(|one, other| one.0.total_cmp(&other.0)).unwrap();
+        assert!((said[1] / worst.0 - 1.0).abs() < 0.01, "{name}: {worst:?} and {answer}");
+        let lost: Vec<_> = rows.iter().filter(|row| row[at].ends_with("loses")).map(workload).collect();
+        let counted = format!("The best other wins in {} of {} rows", lost.len(), rows.len());
+        assert!(answer.contains(&counted), "{counted}: {answer}");
+        assert!(lost.is_empty() || answer.contains(&format!("({})", lost.join(", "))), "{lost:?}: {answer}");
+    }
+}
