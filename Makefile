@@ -55,7 +55,8 @@ python-reference: check-python
 fuzz:
 	@checks/fuzz.sh $$(sed -n 's/^name = "\([a-z]*\)"$$/\1/p' fuzz/Cargo.toml)
 
-# The tables of the pages in docs/reproduction, from the commands that they name. It takes more than an hour.
+# The tables of the pages in docs/reproduction and of docs/frontier.md, from the commands that they name. It takes more
+# than an hour.
 reproduction-pages:
 	@cargo build --release --locked
 	@checks/reproduction.py --write

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The pages of reproduced papers, held to the commands that make them.
 
-A page in docs/reproduction names its command in a comment, and includes tables of the folder that this command fills:
+A page in docs/reproduction, or docs/frontier.md, names its command in a comment, and includes tables of the folder that this command fills:
 
     <!-- tables of: imbrex reproduce zonealloy -->
     <!-- begin claims.md -->
@@ -116,9 +116,11 @@ def volumes(page):
 
 
 def smaller_half(page):
-    """Those of a page's volumes that have the fewest requests, with how many."""
+    """Those of a page's volumes that have the fewest requests, with how many: half of them, and others that have no
+    more."""
     some = sorted(volumes(page).items(), key=lambda volume: volume[1])
-    return some[: (len(some) + 1) // 2]
+    most = some[(len(some) - 1) // 2][1]
+    return [volume for volume in some if volume[1] <= most]
 
 
 def in_order(pages, commit):
@@ -159,7 +161,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long another volume may begin")
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="these papers; otherwise all")
     arguments = parser.parse_args()
-    pages = [arguments.pages / f"{paper}.md" for paper in arguments.papers] or sorted(arguments.pages.glob("*.md"))
+    beside = arguments.pages.parent / "frontier.md"
+    pages = sorted(arguments.pages.glob("*.md")) + [path for path in [beside] if path.exists()]
+    if unknown := set(arguments.papers) - {path.stem for path in pages}:
+        sys.exit(f"there is no page of {', '.join(sorted(unknown))}")
+    pages = [path for path in pages if path.stem in arguments.papers] if arguments.papers else pages
     if arguments.write:
         for path in pages:
             page = path.read_text()

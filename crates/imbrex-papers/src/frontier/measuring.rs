@@ -44,6 +44,8 @@ struct Read {
 struct Entrant<'a> {
     table: &'static Table,
     known: &'a Known,
+    /// Requests that were asked for; beside each other, those for blocks that are never written are left out of them.
+    asked: NonZeroU64,
     other: Option<&'static Other>,
 }
 
@@ -57,7 +59,7 @@ struct Measured {
 /// The rows of all tables, and what each of the other layers came to.
 pub fn frontier(workloads: &[Workload], extent: &Extent<'_>) -> Result<(Vec<Line>, Vec<Tried>)> {
     let read = read(workloads, extent)?;
-    let entrants: Vec<_> = extent.tables.iter().flat_map(|table| entrants(table, &read)).collect();
+    let entrants: Vec<_> = extent.tables.iter().flat_map(|table| entrants(table, &read, extent.requests)).collect();
     let progress = Progress::new("searching", entrants.iter().map(|entrant| entrant.requests(extent)).sum());
     let found = parallel::each(extent.jobs, &entrants, |entrant| entrant.best(extent, &progress))?;
     drop(progress);
@@ -88,11 +90,11 @@ fn read(workloads: &[Workload], extent: &Extent<'_>) -> Result<Vec<Read>> {
 }
 
 /// The entrants of a table, those of a workload together.
-fn entrants<'a>(table: &'static Table, read: &'a [Read]) -> impl Iterator<Item = Entrant<'a>> {
+fn entrants<'a>(table: &'static Table, read: &'a [Read], asked: NonZeroU64) -> impl Iterator<Item = Entrant<'a>> {
     read.iter().flat_map(move |read| {
         let known = read.dense.as_ref().filter(|_| table.is_dense).unwrap_or(&read.plain);
         let others = table.others.iter().map(Some);
-        others.chain(table.ours.map(|_| None)).map(move |other| Entrant { table, known, other })
+        others.chain(table.ours.map(|_| None)).map(move |other| Entrant { table, known, asked, other })
     })
 }
 
@@ -190,7 +192,7 @@ fn line(group: &[(&Entrant<'_>, Found<Measured>)], answer: Option<&Answer>) -> O
 fn of(entrant: &Entrant<'_>, found: &Found<Measured>) -> Of {
     let (layer, row) = (entrant.layer(), &found.best.1.row);
     let seed = row.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
-    let workload = format!("{} --requests {}{seed}", row.trace, row.outcome.requests);
+    let workload = format!("{} --requests {}{seed}", row.trace, entrant.asked);
     Of {
         layer,
         settings: found.settings.join(" "),
