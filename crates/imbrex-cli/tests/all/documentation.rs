@@ -114,6 +114,10 @@ fn arguments(command: &str) -> Vec<String> {
             }
             arguments.extend([option, few].map(str::to_owned));
         }
+        if arguments.get(1).is_some_and(|paper| paper == "frontier") && !arguments.iter().any(|word| word == "--trials")
+        {
+            arguments.extend(["--trials", "1"].map(str::to_owned));
+        }
         let volume = ONE_VOLUME.iter().find(|(paper, _)| arguments.get(1).is_some_and(|word| word == paper));
         if let Some((_, volume)) = volume.filter(|_| !arguments.iter().any(|word| word == "--workload")) {
             arguments.extend(["--workload", volume].map(str::to_owned));

@@ -39,7 +39,7 @@ fn rows_are_what_their_commands_give() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("rows");
     let tables = ["logs", "zones-small", "interlaced-99", "caches"].map(|table| format!("--table {table}")).join(" ");
-    let rows = rows(&format!("--workload stg_0 --requests 20000 --trials 3 {tables}"), &folder);
+    let rows = rows(&format!("--workload uniform --requests 10000 --trials 3 {tables}"), &folder);
     assert_eq!(rows.len(), 4, "a row for each table");
     let mut held = 0;
     for row in &rows {
@@ -59,8 +59,9 @@ fn rows_are_what_their_commands_give() {
     assert!(held > 5, "{held} numbers were held to commands");
     assert!(rows.iter().any(|row| row["other"]["settings"] != ""), "a setting is better than the defaults somewhere");
     let zones = rows.iter().find(|row| row["table"] == "zones-small").unwrap();
-    let bound =
-        imbrex("bound stg_0 --requests 20000 --seed 1 --capacity fit --buffer 0.02% --layers zone-ages --format json");
+    let bound = imbrex(
+        "bound uniform --requests 10000 --seed 1 --capacity fit --buffer 0.02% --layers zone-ages --format json",
+    );
     let bound: Vec<Value> = serde_json::from_slice(&bound.stdout).unwrap();
     assert!(zones["bound"].as_u64() > Some(0) && zones["bound"] == bound[0]["count"], "{zones}");
     assert!(folder.join("logs.md").exists() && !folder.join("answers.md").exists(), "nothing is said of one workload");

@@ -111,8 +111,8 @@ pub fn layers(table: &Table, tried: &[Tried]) -> Sheet {
         let own = of_table.iter().filter(|tried| tried.of.layer == layer);
         own.filter(|tried| least(&tried.workload, value) == Some(value(tried))).count().to_string()
     };
-    let (by_default, best): (fn(&Tried) -> f64, fn(&Tried) -> f64) =
-        (|tried| tried.of.by_default, |tried| tried.of.value);
+    let by_default: fn(&Tried) -> f64 = |tried| tried.of.by_default;
+    let best: fn(&Tried) -> f64 = |tried| tried.of.value;
     let layers = table.others.iter().map(|other| other.layer).chain(table.ours);
     let row = |layer: &str| {
         [layer.to_owned(), over(layer, by_default), wins(layer, by_default), over(layer, best), wins(layer, best)]

@@ -90,11 +90,10 @@ fn next(
     });
     let fresh = draws.into_iter().find(|choice| !seen.contains(choice));
     // All neighbours were tried: anything is.
-    let fresh = fresh.or_else(|| {
+    fresh.or_else(|| {
         let mut others = (0..DRAWS).map(|_| nth(space, random.below(size(space))));
         others.find(|choice| !seen.contains(choice))
-    });
-    fresh
+    })
 }
 
 fn nth(space: Space, mut number: u64) -> Choice {

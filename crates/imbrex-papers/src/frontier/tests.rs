@@ -45,7 +45,7 @@ fn few_settings_are_all_tried_and_none_twice() {
     let found = search(SMALL, 100, 1, |settings| {
         asked.push(settings.join(" "));
         // The layer refuses the setting that would be best.
-        Ok((settings != ["a=2", "b=x"]).then(|| (9.0 - settings.len() as f64, ())))
+        Ok((settings != ["a=2", "b=x"]).then_some((9.0 - settings.len() as f64, ())))
     });
     let found = found.unwrap().unwrap();
     assert_eq!((asked.len() as u64, found.trials), (size(SMALL), 6));
