@@ -376,7 +376,9 @@ fn ctrl_c_leaves_nothing_however_often_it_is_pressed() {
 #[test]
 fn what_is_wrong_is_said_before_the_work() {
     let unknown = imbrex("reproduce hydra");
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("known papers are: amphisbaena, cold-weight, pore"));
+    assert!(
+        String::from_utf8_lossy(&unknown.stderr).contains("known papers are: amphisbaena, cold-weight, frontier, pore")
+    );
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("thesis.tex"), "").unwrap();
     let refused = imbrex(&quick(home.path()));

@@ -133,9 +133,10 @@ fn a_run_has_every_field_of_its_schema() {
 fn every_option_of_a_run_is_a_field_of_a_specification() {
     let schemas: Value = serde_json::from_str(&printed("list schema")).unwrap();
     let fields = schemas["specification"]["properties"].as_object().unwrap();
-    // What is not about runs, and the files in which they are shown.
+    // What is not about runs, what stands beside them, and the files in which they are shown.
     let others = [
         "help",
+        "bound",
         "format",
         "output",
         "html",
