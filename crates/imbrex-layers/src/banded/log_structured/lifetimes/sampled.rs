@@ -10,8 +10,6 @@ use imbrex_core::memory::Memory;
 
 /// Slots of a band that are looked at, at most.
 const SLOTS: u32 = 32;
-/// A product of ages that can be multiplied by one more.
-const MOST_AGES: f64 = 1e280;
 
 /// What a look at a band's blocks has found.
 #[derive(Copy, Clone, Debug)]
@@ -169,19 +167,13 @@ impl Band {
             return Look { when: now, live, rate: look.rate(now), age };
         }
         let lives = lives.chain((self.live == 0).then_some(Life::new(NEVER, self.closed)));
-        let (mut blocks, mut rates, mut octaves, mut ages) = (0.0, 0.0, 0.0, 1.0);
+        let (mut blocks, mut rates, mut octaves) = (0.0, 0.0, 0.0);
         for life in lives {
             let age = life.age(now);
             blocks += 1.0;
             rates += hazards.rate(life.class(), age);
-            // Logarithms are dear, so some ages share one.
-            ages *= age.max(1) as f64;
-            if ages > MOST_AGES {
-                octaves += libm::log2(ages);
-                ages = 1.0;
-            }
+            octaves += libm::log2(age.max(1) as f64);
         }
-        octaves += libm::log2(ages);
         Look { when: now, live, rate: rates / blocks, age: libm::exp2(octaves / blocks) }
     }
 }
