@@ -35,8 +35,10 @@ LONGEST = 1200
 FAILED = re.compile(r"test (\S+).* \.\.\. FAILED")
 PASSED = re.compile(r"test \S+.* \.\.\. ok")
 
-# What is appended to the crate that all others of the library know: how a line asks whether it is to be wrong.
+# What is appended to the crate that all others of the library know: how a line asks whether it is to be wrong. Crates
+# of the program know the library's front alone.
 LIBRARY = "crates/imbrex-core/src/lib.rs"
+FRONT = "crates/imbrex/src/lib.rs"
 SEEDED = """
 /// Whether this fault is switched on: the environment variable `IMBREX_FAULT` is its number.
 pub fn seeded(fault: u32) -> bool {
@@ -44,6 +46,7 @@ pub fn seeded(fault: u32) -> bool {
     *CHOSEN.get_or_init(|| std::env::var("IMBREX_FAULT").ok()?.parse().ok()) == Some(fault)
 }
 """
+SEEDED_IN_FRONT = "\npub use imbrex_core::seeded;\n"
 
 
 @dataclass
@@ -67,7 +70,7 @@ def give_up(text: str, status: int) -> NoReturn:
 
 def changed_files(tree: Path, faults: list[Fault]) -> dict[str, bytes]:
     """The files of the copy that differ from those of the tree, with all faults in them."""
-    names = {fault.file for fault in faults} | {LIBRARY}
+    names = {fault.file for fault in faults} | {LIBRARY, FRONT}
     before = {name: (tree / name).read_text() if (tree / name).is_file() else "" for name in names}
     texts, wrong = dict(before), []
     for fault in faults:
@@ -80,6 +83,7 @@ def changed_files(tree: Path, faults: list[Fault]) -> dict[str, bytes]:
     if wrong:
         give_up("\n".join(wrong), 2)
     texts[LIBRARY] += SEEDED
+    texts[FRONT] += SEEDED_IN_FRONT
     return {name: text.encode() for name, text in texts.items()}
 
 
