@@ -45,24 +45,18 @@ const VICTIMS: (&str, &[&str]) = ("victims", &["fifo"]);
 const UNTIL: (&str, &[&str]) = ("until", &["high"]);
 const LOW: (&str, &[&str]) = ("reclaim_low", &["10"]);
 
+const FIFO_LOG: Other = Other { layer: "fifo-log", space: &[CLEAN_FOR, AT_POINTER] };
+const LOOP_BACK: Other = Other { layer: "loop-back", space: &[CLEAN_FOR, AT_POINTER, REQUEUE, READS] };
+const BLOCK_LRU: Other = Other { layer: "block-lru", space: &[CLEAN_FOR, AT_POINTER, READS] };
+const HASHED_ZONES: Other = Other { layer: "hashed-zones", space: &[AT_POINTER, SLOTS] };
+const AMPHISBAENA: Other = Other { layer: "amphisbaena", space: &[CHUNK, HOT_START, PERIOD, DENSITY, VICTIMS] };
+const DM_ZONED: Other = Other { layer: "dm-zoned", space: &[UNTIL, LOW] };
+
 /// Buffers before zones, where only the order of requests matters.
-pub const BUFFERS: &[Other] = &[
-    Other { layer: "fifo-log", space: &[CLEAN_FOR, AT_POINTER] },
-    Other { layer: "loop-back", space: &[CLEAN_FOR, AT_POINTER, REQUEUE, READS] },
-    Other { layer: "block-lru", space: &[CLEAN_FOR, AT_POINTER, READS] },
-    Other { layer: "hashed-zones", space: &[AT_POINTER, SLOTS] },
-    Other { layer: "amphisbaena", space: &[CHUNK, HOT_START, PERIOD, DENSITY, VICTIMS] },
-];
+pub const BUFFERS: &[Other] = &[FIFO_LOG, LOOP_BACK, BLOCK_LRU, HASHED_ZONES, AMPHISBAENA];
 
 /// The same and `dm-zoned`, whose buffer are whole conventional zones.
-pub const LARGE_BUFFERS: &[Other] = &[
-    Other { layer: "fifo-log", space: &[CLEAN_FOR, AT_POINTER] },
-    Other { layer: "loop-back", space: &[CLEAN_FOR, AT_POINTER, REQUEUE, READS] },
-    Other { layer: "block-lru", space: &[CLEAN_FOR, AT_POINTER, READS] },
-    Other { layer: "hashed-zones", space: &[AT_POINTER, SLOTS] },
-    Other { layer: "amphisbaena", space: &[CHUNK, HOT_START, PERIOD, DENSITY, VICTIMS] },
-    Other { layer: "dm-zoned", space: &[UNTIL, LOW] },
-];
+pub const LARGE_BUFFERS: &[Other] = &[FIFO_LOG, LOOP_BACK, BLOCK_LRU, HASHED_ZONES, AMPHISBAENA, DM_ZONED];
 
 const ALLOCATE: (&str, &[&str]) = ("allocate", &["lowest"]);
 
