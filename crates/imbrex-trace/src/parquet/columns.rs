@@ -1,4 +1,4 @@
-//! The four columns of a trace in a file of any schema, and their values.
+//! The four columns of a trace in a file of any schema, the fifth that some have, and their values.
 //!
 //! Integers may be of any width and sign, as INT32 or INT64; arrivals may also be timestamps in nanoseconds. A column
 //! may be nullable as long as nothing in it is null. What stands in other columns does not matter.
@@ -13,13 +13,15 @@ use ::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use ::parquet::file::reader::ChunkReader;
 use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescriptor};
 
-use super::COLUMNS;
+use super::{COLUMNS, TRIM};
 use super::pages::{CheckedPages, PageFile};
 use crate::Problem;
 
 /// Where a schema has the columns of a trace.
 pub(super) struct Columns {
     places: [usize; 4],
+    /// Where it is said what trims, in a file that says it.
+    trim: Option<usize>,
 }
 
 /// Which column, and what is wrong with it.
@@ -34,7 +36,9 @@ impl Columns {
         for (place, column) in places.iter_mut().zip(COLUMNS) {
             *place = find(schema, column)?;
         }
-        Ok(Self { places })
+        let says_trims = schema.columns().iter().any(|column| column.path().parts() == [TRIM]);
+        let trim = says_trims.then(|| find(schema, TRIM)).transpose()?;
+        Ok(Self { places, trim })
     }
 
     /// Begins to read a row group.
@@ -50,7 +54,9 @@ impl Columns {
         };
         let (arrivals, offsets, sizes) = (integers(0)?, integers(1)?, integers(2)?);
         let writes = Values::open(file, group.column(self.places[3]), rows).map_err(|cause| in_column(3, cause))?;
-        Ok(Group { arrivals, offsets, sizes, writes, rows_left: rows })
+        let trim = self.trim.map(|place| Values::open(file, group.column(place), rows)).transpose();
+        let trims = trim.map_err(|cause| undecodable(TRIM, cause))?;
+        Ok(Group { arrivals, offsets, sizes, writes, trims, rows_left: rows })
     }
 }
 
@@ -95,7 +101,7 @@ impl Meaning {
 /// Whether a column is of a type that its name asks for.
 fn fits(column: &ColumnDescriptor) -> bool {
     let is_arrival = column.name() == COLUMNS[0];
-    let is_flag = column.name() == COLUMNS[3];
+    let is_flag = is_flag(column.name());
     let fits = match (column.physical_type(), Meaning::of(column)) {
         (Type::BOOLEAN, Meaning::Plain) => is_flag,
         (Type::INT32 | Type::INT64, Meaning::Plain | Meaning::Unsigned) => !is_flag,
@@ -105,6 +111,10 @@ fn fits(column: &ColumnDescriptor) -> bool {
     fits && column.max_rep_level() == 0 && column.max_def_level() <= 1
 }
 
+fn is_flag(name: &str) -> bool {
+    name == COLUMNS[3] || name == TRIM
+}
+
 /// What is wrong with a column that does not fit.
 fn of_wrong_type(column: &ColumnDescriptor) -> String {
     let found = match column.logical_type_ref() {
@@ -112,7 +122,7 @@ fn of_wrong_type(column: &ColumnDescriptor) -> String {
         None => column.physical_type().to_string(),
     };
     let wanted = match column.name() {
-        name if name == COLUMNS[3] => "BOOLEAN",
+        name if is_flag(name) => "BOOLEAN",
         name if name == COLUMNS[0] => "INT64 or INT32, or to timestamps in nanoseconds",
         _ => "INT64 or INT32",
     };
@@ -128,7 +138,11 @@ pub(super) enum Fault {
 }
 
 fn in_column(column: usize, cause: impl ToString) -> Fault {
-    Fault::Decoding { column: COLUMNS[column], cause: cause.to_string() }
+    undecodable(COLUMNS[column], cause)
+}
+
+fn undecodable(column: &'static str, cause: impl ToString) -> Fault {
+    Fault::Decoding { column, cause: cause.to_string() }
 }
 
 /// Rows decoded together, column by column.
@@ -138,6 +152,8 @@ pub(super) struct Rows {
     pub(super) offsets: Vec<u64>,
     pub(super) sizes: Vec<u64>,
     pub(super) writes: Vec<bool>,
+    /// Empty where nothing trims.
+    pub(super) trims: Vec<bool>,
 }
 
 impl Rows {
@@ -146,6 +162,7 @@ impl Rows {
         self.offsets.clear();
         self.sizes.clear();
         self.writes.clear();
+        self.trims.clear();
     }
 }
 
@@ -155,6 +172,7 @@ pub(super) struct Group {
     offsets: Integers,
     sizes: Integers,
     writes: Values<BoolType>,
+    trims: Option<Values<BoolType>>,
     rows_left: usize,
 }
 
@@ -169,10 +187,14 @@ impl Group {
         let columns = [&mut self.arrivals, &mut self.offsets, &mut self.sizes];
         let values = [&mut rows.arrivals, &mut rows.offsets, &mut rows.sizes];
         for (i, (column, values)) in columns.into_iter().zip(values).enumerate() {
-            column.decode(count, values).map_err(|wrong| wrong.in_column(i))?;
+            column.decode(count, values).map_err(|wrong| wrong.in_column(COLUMNS[i]))?;
         }
-        self.writes.decode(count).map_err(|wrong| wrong.in_column(3))?;
+        self.writes.decode(count).map_err(|wrong| wrong.in_column(COLUMNS[3]))?;
         rows.writes.clone_from(&self.writes.values);
+        if let Some(trims) = &mut self.trims {
+            trims.decode(count).map_err(|wrong| wrong.in_column(TRIM))?;
+            rows.trims.clone_from(&trims.values);
+        }
         Ok(())
     }
 }
@@ -187,11 +209,10 @@ enum Wrong {
 
 impl Wrong {
     #[cold]
-    fn in_column(self, i: usize) -> Fault {
-        let column = COLUMNS[i];
+    fn in_column(self, column: &'static str) -> Fault {
         match self {
-            Self::Decoding(cause) => in_column(i, cause),
-            Self::Short => in_column(i, "there are fewer values than rows"),
+            Self::Decoding(cause) => undecodable(column, cause),
+            Self::Short => undecodable(column, "there are fewer values than rows"),
             Self::Null { row } => Fault::Value { row, problem: Problem::Null { column } },
             Self::Negative { row, value } => Fault::Value { row, problem: Problem::Negative { column, value } },
         }

@@ -6,6 +6,7 @@
 //! | `offset_bytes` | INT64 | its first byte |
 //! | `bytes` | INT64 | its length |
 //! | `write` | BOOLEAN | whether it writes; otherwise it reads |
+//! | `trim` | BOOLEAN | whether it trims; the column is left out where nothing does |
 //!
 //! A file that Imbrex wrote also says where its requests come from, above all whether they are synthetic, and carries a
 //! checksum of all of it: the format itself protects neither its headers nor its footer. The key-value metadata and its
@@ -33,6 +34,9 @@ use super::{TraceError, TraceSource};
 
 /// The columns, in the order in which they are written.
 pub(super) const COLUMNS: [&str; 4] = ["arrival_ns", "offset_bytes", "bytes", "write"];
+
+/// The column that a file has only if requests of it may be trims.
+pub(super) const TRIM: &str = "trim";
 
 /// The name of the schema of files that Imbrex writes.
 pub(super) const SCHEMA_NAME: &str = "imbrex_trace";

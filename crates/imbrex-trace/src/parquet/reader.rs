@@ -126,12 +126,17 @@ impl<R: ChunkReader + 'static> ParquetTrace<R> {
             if arrival < last || u64::from(bytes) != size || offset_bytes.checked_add(size).is_none() {
                 return Err(self.malformed(last));
             }
+            let is_trim = self.rows.trims.get(self.taken) == Some(&true);
             (last, self.taken) = (arrival, self.taken + 1);
             if bytes == 0 {
                 self.irregularities.zero_size += 1;
                 continue;
             }
-            let access = if write { Access::Write } else { Access::Read };
+            let access = match (is_trim, write) {
+                (true, _) => Access::Trim,
+                (false, true) => Access::Write,
+                (false, false) => Access::Read,
+            };
             batch.push(TraceRequest { arrival_ns: arrival - first, offset_bytes, bytes, access });
         }
         self.arrivals = Some(Arrivals { first, last });
@@ -191,6 +196,7 @@ impl<R: ChunkReader + 'static> ParquetTrace<R> {
             self.take(batch, limit)?;
         }
         if let Some((_, checksum)) = &mut self.checked {
+            checksum.base_ns = self.arrivals.map_or(0, |arrivals| arrivals.first);
             checksum.add(batch);
         }
         if batch.is_empty() { self.check_end() } else { Ok(()) }

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod recording;
 mod text;
 
 use std::fmt;
@@ -12,6 +14,8 @@ use std::io::{self, Write};
 
 #[cfg(feature = "parquet")]
 use parquet::ParquetWriter;
+#[cfg(feature = "parquet")]
+pub use recording::{RecordingFile, RecordingOrigin};
 use text::{Line, TextWriter};
 
 use super::{Compression, TraceInfo, TraceRequest};
@@ -137,7 +141,7 @@ fn begin_parquet<'a>(
     source: &TraceInfo,
     sink: impl Write + Send + 'a,
 ) -> Result<Box<dyn TraceWriter + 'a>, WriteError> {
-    Ok(Box::new(ParquetWriter::begin(source, sink)?))
+    Ok(Box::new(ParquetWriter::begin(source.into(), sink)?))
 }
 
 #[cfg(not(feature = "parquet"))]

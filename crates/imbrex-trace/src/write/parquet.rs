@@ -11,9 +11,9 @@ use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::{ColumnPath, Type};
 
 use super::{TraceWriter, WriteError, WriteFormat, Written, refuse_trims};
-use crate::parquet::label::{Checksum, metadata};
-use crate::parquet::{COLUMNS, CREATOR, GROUP_ROWS, SCHEMA_NAME};
-use crate::{TraceInfo, TraceRequest};
+use crate::TraceRequest;
+use crate::parquet::label::{Checksum, Origin, metadata};
+use crate::parquet::{COLUMNS, CREATOR, GROUP_ROWS, SCHEMA_NAME, TRIM};
 use imbrex_core::block::Access;
 
 /// Decoding takes the same time at every level, and higher ones save little.
@@ -22,7 +22,7 @@ const ZSTD_LEVEL: i32 = 3;
 /// Writes row groups of [`GROUP_ROWS`] requests.
 pub(super) struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    source: TraceInfo,
+    origin: Origin,
     /// The row group to come.
     pending: Vec<TraceRequest>,
     checksum: Checksum,
@@ -30,23 +30,25 @@ pub(super) struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    pub(super) fn begin(source: &TraceInfo, sink: W) -> Result<Self, WriteError> {
-        let begun =
-            schema().and_then(|schema| SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties()?)));
+    pub(super) fn begin(origin: Origin, sink: W) -> Result<Self, WriteError> {
+        let begun = schema(origin.trims)
+            .and_then(|schema| SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties()?)));
         Ok(Self {
             file: begun.map_err(failed)?,
-            source: source.clone(),
-            pending: Vec::with_capacity(GROUP_ROWS),
+            origin,
+            pending: Vec::new(),
             checksum: Checksum::default(),
             requests: 0,
         })
     }
 
     fn write_group(&mut self) -> Result<(), WriteError> {
-        refuse_trims(WriteFormat::Parquet, self.requests, &self.pending)?;
+        if !self.origin.trims {
+            refuse_trims(WriteFormat::Parquet, self.requests, &self.pending)?;
+        }
         self.check_range()?;
         self.checksum.add(&self.pending);
-        let requests = &self.pending;
+        let (requests, trims) = (&self.pending, self.origin.trims);
         let written = (|| {
             let mut group = self.file.next_row_group()?;
             let integers: [fn(&TraceRequest) -> u64; 3] =
@@ -55,8 +57,11 @@ impl<W: Write + Send> ParquetWriter<W> {
                 let values: Vec<i64> = requests.iter().map(|request| value(request).cast_signed()).collect();
                 write_column::<Int64Type, W>(&mut group, &values)?;
             }
-            let writes: Vec<bool> = requests.iter().map(|request| request.access == Access::Write).collect();
-            write_column::<BoolType, W>(&mut group, &writes)?;
+            let flags = if trims { &[Access::Write, Access::Trim][..] } else { &[Access::Write] };
+            for flag in flags {
+                let values: Vec<bool> = requests.iter().map(|request| request.access == *flag).collect();
+                write_column::<BoolType, W>(&mut group, &values)?;
+            }
             group.close()
         })();
         written.map_err(failed)?;
@@ -78,6 +83,18 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
+impl<W: Write + Send> ParquetWriter<W> {
+    /// Requests that are not in a row group yet.
+    pub(super) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Says something more of a recording.
+    pub(super) fn note(&mut self, key: &str, value: String) {
+        self.origin.notes.push((key.to_owned(), value));
+    }
+}
+
 impl<W: Write + Send> TraceWriter for ParquetWriter<W> {
     fn write(&mut self, mut requests: &[TraceRequest]) -> Result<(), WriteError> {
         while !requests.is_empty() {
@@ -95,7 +112,7 @@ impl<W: Write + Send> TraceWriter for ParquetWriter<W> {
         if !self.pending.is_empty() {
             self.write_group()?;
         }
-        for pair in metadata(&self.source, &self.checksum) {
+        for pair in metadata(&self.origin, &self.checksum) {
             self.file.append_key_value_metadata(pair);
         }
         self.file.finish().map_err(failed)?;
@@ -114,13 +131,14 @@ fn write_column<T: DataType, W: Write + Send>(
     column.close()
 }
 
-fn schema() -> Result<Type, ParquetError> {
+fn schema(trims: bool) -> Result<Type, ParquetError> {
     let column = |(name, stored)| {
         let column = Type::primitive_type_builder(name, stored).with_repetition(Repetition::REQUIRED).build()?;
         Ok::<_, ParquetError>(Arc::new(column))
     };
     let types = [Stored::INT64, Stored::INT64, Stored::INT64, Stored::BOOLEAN];
-    let columns = COLUMNS.into_iter().zip(types).map(column).collect::<Result<Vec<_>, _>>()?;
+    let trim = trims.then_some((TRIM, Stored::BOOLEAN));
+    let columns = COLUMNS.into_iter().zip(types).chain(trim).map(column).collect::<Result<Vec<_>, _>>()?;
     Type::group_type_builder(SCHEMA_NAME).with_fields(columns).build()
 }
 
