@@ -60,6 +60,8 @@ pub enum Request {
         at: Extent<Lba>,
         /// All of their content.
         content: Bytes,
+        /// Bytes of the first block before what was given.
+        skipped_bytes: u64,
         /// How many bytes of it are the client's.
         given_bytes: u64,
     },

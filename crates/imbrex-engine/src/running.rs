@@ -195,7 +195,7 @@ impl Running {
             Request::Fua { epoch } => self.flushing.push_back((id, Covers::Epoch(epoch))),
             Request::Read(at) => self.accept_access(core, Wanted::of(id, Access::Read, at), Bytes::new(), None),
             Request::Write(at, data) => self.accept_access(core, Wanted::of(id, Access::Write, at), data, None),
-            Request::Merged { at, content, given_bytes } => {
+            Request::Merged { at, content, given_bytes, .. } => {
                 self.accept_access(core, Wanted::of(id, Access::Write, at), content, Some(given_bytes));
             }
             Request::Trim(at) => self.accept_access(core, Wanted::of(id, Access::Trim, at), Bytes::new(), None),

@@ -11,6 +11,7 @@
 //! | [`scrub`] | everything that has a checksum, read |
 //! | [`active`] | limits on zones that are partly written |
 //! | [`volume`] | one or more stores under a layer: how they are formatted, found and opened |
+//! | [`record`] | what clients ask for, as a trace |
 //! | [`engine`] | the runner among threads: requests in, operations carried out, replies out |
 //! | [`service`] | a volume that is served, and what answers questions about it |
 //!
@@ -74,6 +75,11 @@ pub mod offline;
 pub mod overlay;
 pub mod panics;
 mod patience;
+#[cfg_attr(
+    not(feature = "recording"),
+    allow(dead_code, unused_imports, reason = "a build that records nothing refuses to begin")
+)]
+pub mod record;
 pub mod scrub;
 pub mod service;
 pub mod signature;

@@ -95,6 +95,13 @@ pub struct Serve {
     /// Keep no more than SIZE of the map in memory this time, of a volume that has it in pages on the drive
     #[arg(long, value_name = "SIZE", value_parser = size)]
     map_memory: Option<u64>,
+    /// Record what the volume is asked for as traces in Parquet: NAME.parquet gives NAME-0001.parquet, NAME-0002.parquet
+    /// and so on, none of which may be there
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// How long a file of the recording gets before the next one begins; 1GiB by default, and 64KiB at least
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "record")]
+    record_size: Option<u64>,
     /// Requests of a connection, or of the device, that are served at a time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=MOST_THREADS))]
     threads: u32,
@@ -284,6 +291,7 @@ impl Serve {
     /// What is said to whatever serves, in pairs of a key and a value.
     fn service_pairs(&self, control: &Path) -> Vec<(&'static str, OsString)> {
         let stores = self.stores.iter().map(|store| ("store", Some(store.clone().into_os_string())));
+        let in_bytes = |size: Option<u64>| size.map(|bytes| format!("{bytes}B").into());
         let number = |number: Option<u64>| number.map(|number| number.to_string().into());
         let pairs = [
             ("control", Some(control.into())),
@@ -293,7 +301,9 @@ impl Serve {
             ("step-ms", number(self.step_ms)),
             ("throttle", number(self.throttle.map(u64::from))),
             ("lock-memory", self.lock_memory.then(|| "true".into())),
-            ("map-memory", self.map_memory.map(|bytes| format!("{bytes}B").into())),
+            ("map-memory", in_bytes(self.map_memory)),
+            ("record", self.record.clone().map(PathBuf::into_os_string)),
+            ("record-size", in_bytes(self.record_size)),
         ];
         stores.chain(pairs).filter_map(|(key, value)| Some((key, value?))).collect()
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use imbrex_live::record::{RecordingState, RecordingStatus};
 use imbrex_live::service::control::{self, Question, Reply};
 use imbrex_live::service::{ChecksumStatus, GrowthStatus, Latency, PacingStatus, Runner, ScrubStatus, Status, Times};
 use imbrex_terminal::table::{bytes, count, milliseconds, paragraphs, seconds, table};
@@ -71,6 +72,7 @@ pub fn shown(status: &Status) -> String {
     lines.extend(status.growth.as_ref().map(growth));
     lines.extend(status.checksums.as_ref().map(checksums));
     lines.extend(status.scrub.as_ref().map(scrub));
+    lines.extend(status.recording.as_ref().map(recording));
     lines.push(lives(status));
     lines.extend(services(status));
     let bound =
@@ -154,6 +156,16 @@ fn scrub(scrub: &ScrubStatus) -> String {
             let when = scrub.ended_at_ms.map_or(String::new(), |at_ms| format!(" {}", ago(at_ms)));
             format!("scrub {state}{when}: {} damaged blocks", count(damaged))
         }
+    }
+}
+
+fn recording(recording: &RecordingStatus) -> String {
+    let [requests, lost, files] = [recording.requests, recording.lost, recording.files].map(count);
+    let sums = format!("{requests} requests, {lost} lost, {files} files complete, {}", bytes(recording.bytes));
+    match (&recording.error, recording.state) {
+        (Some(why), _) => format!("recording failed: {why}: {sums}"),
+        (None, RecordingState::Recording) => format!("recording: {sums}"),
+        (None, _) => format!("recording ended: {sums}"),
     }
 }
 

@@ -227,8 +227,9 @@ impl Engine {
         drop(machine);
         let written = self.merged(client, run, skip, content).and_then(|merged| {
             let machine = self.shared.machine();
-            let given_bytes = content.len() as u64;
-            work::submit(&self.shared, machine, client, Request::Merged { at: run, content: merged, given_bytes }, None)
+            let (skipped_bytes, given_bytes) = (skip as u64, content.len() as u64);
+            let request = Request::Merged { at: run, content: merged, skipped_bytes, given_bytes };
+            work::submit(&self.shared, machine, client, request, None)
         });
         self.shared.machine().merging.retain(|other| *other != run);
         self.shared.changed.notify_all();

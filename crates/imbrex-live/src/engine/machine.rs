@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar};
+use std::sync::{Arc, Condvar, OnceLock};
 use std::time::{Duration, Instant};
 
 use imbrex::block::{Extent, Lba};
@@ -21,6 +21,7 @@ use super::streams::{Carriers, Streams};
 use super::traffic::Counters;
 use super::turns::{Place, Turns};
 use super::watch::{Ended, Latencies, RequestKind, StepClock};
+use crate::record::tape::Tape;
 use crate::volume::Members;
 
 /// Threads that wait look again after so long, whatever happens.
@@ -70,6 +71,8 @@ pub(super) struct Shared {
     pub reads: Intake,
     pub writes: Intake,
     pub latencies: Latencies,
+    /// What the layer is asked for goes there, if it is recorded.
+    pub tape: OnceLock<Arc<Tape>>,
     /// How long those requests took during which cleaning was under way.
     pub beside_cleaning: Latencies,
     /// Twice the steps of cleaning that have begun, and one more while one is under way.
@@ -253,6 +256,7 @@ impl Shared {
             reads: Intake::default(),
             writes: Intake::default(),
             latencies: Latencies::new(),
+            tape: OnceLock::new(),
             beside_cleaning: Latencies::new(),
             steps: AtomicU64::new(0),
         }

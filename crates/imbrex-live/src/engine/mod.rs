@@ -35,6 +35,7 @@ use hdrhistogram::Histogram;
 use imbrex::contents::Contents;
 use imbrex::perform::{Counts, Failure, Fatal, Progress, Request, Stack};
 
+use crate::record::tape::Tape;
 use crate::threads;
 use crate::volume::{Members, ServerMemory, Volume, VolumeError};
 pub use admission::{HeldBack, Pacing};
@@ -180,6 +181,12 @@ impl Engine {
     /// are going to come back: the first flush fails.
     pub fn presume_loss(&self) {
         self.shared.machine().stack.presume_loss();
+    }
+
+    /// Records what the layer is asked for from now on.
+    pub(crate) fn record(&self, tape: &Arc<Tape>) {
+        // There is one recording in an engine's life.
+        let _ = self.shared.tape.set(Arc::clone(tape));
     }
 
     /// Forgets a client that has gone. If a flush of it would have to fail, so does the first one of the next client.

@@ -103,6 +103,10 @@ fn answered<'a>(
     let id = machine.next_id;
     machine.next_id += 1;
     machine.last_request = Instant::now();
+    // While the lock is held, so that a recording has the order in which the layer gets requests.
+    if let Some(tape) = shared.tape.get() {
+        tape.note(&request, machine.last_request);
+    }
     machine.callers.insert(id, Arc::clone(&caller));
     machine.stack.submit(client, id, request);
     drop(arrival);

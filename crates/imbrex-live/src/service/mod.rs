@@ -14,6 +14,7 @@ mod locked;
 pub mod log;
 mod metrics;
 mod options;
+mod recording;
 mod scrub;
 mod seen;
 mod services;
@@ -33,6 +34,7 @@ use serde_json::Value;
 
 use crate::engine::{Carriers, Cleaning, Engine, InOrder};
 use crate::overlay::Overlay;
+use crate::record::{RecordError, Recorder};
 use crate::store::Store;
 use crate::store_path::{self, StorePathError};
 use crate::superblock::Superblock;
@@ -75,6 +77,7 @@ pub struct Service {
     port: OnceLock<u16>,
     scrubber: Scrubber,
     services: Services,
+    recorder: Option<Recorder>,
     events: Mutex<Events>,
     /// What is written when the volume changes hands, until it has at the end.
     hands: Mutex<Option<(Members, Vec<Superblock>)>>,
@@ -115,6 +118,9 @@ pub enum ServiceError {
     /// The operating system does not lock the memory.
     #[error("memory cannot be locked: {0}; {REMEDY}")]
     MemoryRefused(#[source] io::Error),
+    /// Requests cannot be recorded.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// This operating system locks no memory for Imbrex.
     #[error("memory is locked on Linux only")]
     MemoryUnsupported,
@@ -158,7 +164,7 @@ impl Service {
         volume.stale.iter().for_each(|part| {
             tracing::warn!("{part} is damaged or older; once this server has ended, `imbrex check --repair` mends it");
         });
-        let layers = volume.layers().map(str::to_owned).collect();
+        let layers: Vec<String> = volume.layers().map(str::to_owned).collect();
         let identity = volume.superblocks[0].identity;
         let mut hands = None;
         if !options.read_only {
@@ -176,6 +182,7 @@ impl Service {
             engine.presume_loss();
         }
         engine.wait_until_serving().map_err(|source| ServiceError::Recovery { stores, source })?;
+        let recorder = recording::begin(options, &engine, &layers, identity)?;
         if options.lock_memory {
             lock_memory()?;
         }
@@ -197,6 +204,7 @@ impl Service {
             port,
             scrubber,
             services,
+            recorder,
             events,
             hands,
         };
@@ -314,6 +322,7 @@ impl Service {
     pub fn stop(&self) -> Result<(), Failure> {
         self.scrubber.end();
         let stopped = self.engine.stop();
+        self.recorder.iter().for_each(Recorder::end);
         let hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((members, mut superblocks)) = hands.filter(|_| stopped.is_ok())
             && let Err(error) = volume::advance(&members, &mut superblocks)

@@ -8,6 +8,7 @@ use imbrex::buffer_size::BufferSize;
 
 use crate::engine::EngineOptions;
 use crate::overlay;
+use crate::record::{FILE_BYTES, LEAST_FILE_BYTES, LEAST_FREE, RecordOptions};
 
 /// How a volume is served.
 #[derive(Clone, Debug)]
@@ -28,6 +29,12 @@ pub struct ServiceOptions {
     pub lock_memory: bool,
     /// Bytes of the map in memory, of one that has pages on the drive; as it was formatted if nothing is said.
     pub map_memory: Option<u64>,
+    /// What is recorded where, if something is.
+    pub record: Option<PathBuf>,
+    /// Bytes of a file of the recording, nearly.
+    pub record_bytes: u64,
+    /// Bytes that the recording leaves free where its files lie.
+    pub record_least_free: u64,
     /// How the engine works.
     pub engine: EngineOptions,
 }
@@ -43,6 +50,9 @@ impl Default for ServiceOptions {
             restarted: false,
             lock_memory: false,
             map_memory: None,
+            record: None,
+            record_bytes: FILE_BYTES,
+            record_least_free: LEAST_FREE,
             engine: EngineOptions::default(),
         }
     }
@@ -80,7 +90,7 @@ impl OptionError {
 }
 
 /// What a key means, and what its value looks like. The order is that of the help.
-pub const KEYS: [(&str, &str); 12] = [
+pub const KEYS: [(&str, &str); 14] = [
     ("store=PATH", "a store of the volume; repeated, in order, if there are several"),
     ("readonly=true", "leave the stores as they are and let clients only read"),
     ("overlay=MIB", "MiB kept in memory for each store that is only read"),
@@ -95,6 +105,11 @@ pub const KEYS: [(&str, &str); 12] = [
     ("restarted=true", "a server ended just before: let the first flush fail, since what was not flushed may be lost"),
     ("lock-memory=true", "keep the server's memory and its program in memory, whatever else needs some"),
     ("map-memory=SIZE", "how much of a map that has pages on the drive is in memory; otherwise as it was formatted"),
+    (
+        "record=FILE",
+        "record requests as Parquet traces: NAME.parquet gives NAME-0001.parquet and so on, none of which is there",
+    ),
+    ("record-size=SIZE", "how long such a file gets, at least 64KiB; 1GiB unless said otherwise"),
     ("workers=N", "threads that carry operations out, beside those that ask"),
 ];
 
@@ -116,10 +131,27 @@ impl ServiceOptions {
             "restarted" => self.restarted = read(key, value, "true or false")?,
             "lock-memory" => self.lock_memory = read(key, value, "true or false")?,
             "map-memory" => self.map_memory = Some(size(key, value)?),
+            "record" => self.record = Some(absolute(value)?),
+            "record-size" => {
+                self.record_bytes = size(key, value)?;
+                if self.record_bytes < LEAST_FILE_BYTES {
+                    return Err(OptionError::value(key, value, "a size of 64KiB or more"));
+                }
+            }
             "workers" => self.engine.workers = read(key, value, "a number of threads")?,
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// What is recorded where, if something is.
+    pub(super) fn recording(&self) -> Option<RecordOptions> {
+        let file = self.record.clone()?;
+        Some(RecordOptions {
+            file_bytes: self.record_bytes,
+            least_free: self.record_least_free,
+            ..RecordOptions::to(file)
+        })
     }
 }
 
@@ -163,7 +195,7 @@ mod tests {
         for (form, _) in KEYS {
             let key = form.split('=').next().unwrap();
             assert!(!matches!(ServiceOptions::default().set(key, "1"), Ok(false)), "{key}");
-            let taken = matches!(key, "store" | "control" | "shown");
+            let taken = matches!(key, "store" | "control" | "shown" | "record");
             let refused = ServiceOptions::default().set(key, "maybe");
             assert!(taken || refused.unwrap_err().to_string().starts_with(&format!("{key}=maybe: it takes ")), "{key}");
         }

@@ -14,6 +14,7 @@ use super::services::ServiceStatus;
 use super::units::space_name;
 use crate::carriers;
 use crate::engine::{Cleaning, Engine, Pacing, RequestKind, Standing, Traffic};
+use crate::record::{self, Recorder, RecordingStatus};
 use crate::store::Summed;
 use crate::volume::ServerMemory;
 
@@ -91,6 +92,9 @@ pub struct Status {
     /// The scrub that is under way or was the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubStatus>,
+    /// How the recording of requests stands, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<RecordingStatus>,
     /// The services that tell about the volume, by name, of which there is something to say.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, ServiceStatus>,
@@ -234,7 +238,7 @@ impl Service {
             age_ms: ms(age),
             uptime_seconds: self.since.elapsed().as_secs_f64(),
             resident_bytes: resident_bytes(),
-            memory: Some(engine.memory().clone().beside("front end", carriers::buffered())),
+            memory: Some(memory(engine, self.recorder.is_some())),
             traffic,
             write_amplification: (traffic.host_written > 0)
                 .then(|| traffic.media_written as f64 / traffic.host_written as f64),
@@ -257,6 +261,7 @@ impl Service {
             zones: zones(engine),
             checksums: checksums(engine),
             scrub: self.scrubber.status(),
+            recording: self.recorder.as_ref().map(Recorder::status),
             services: self.services.status(),
         };
         for (runner, layer) in progress.iter().zip(&self.layers) {
@@ -274,6 +279,12 @@ impl Service {
         }
         status
     }
+}
+
+/// The memory that a server takes at most.
+fn memory(engine: &Engine, records: bool) -> ServerMemory {
+    let memory = engine.memory().clone().beside("front end", carriers::buffered());
+    if records { memory.beside("recording", record::MEMORY) } else { memory }
 }
 
 /// Memory of this program that is not swapped out: the second number of its `statm`, in pages.

@@ -20,4 +20,6 @@ mod offline;
 mod overlay;
 mod own_flush;
 mod real_drives;
+#[cfg(feature = "recording")]
+mod recording;
 mod service;

@@ -13,8 +13,8 @@ use ::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use ::parquet::file::reader::ChunkReader;
 use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescriptor};
 
-use super::{COLUMNS, TRIM};
 use super::pages::{CheckedPages, PageFile};
+use super::{COLUMNS, TRIM};
 use crate::Problem;
 
 /// Where a schema has the columns of a trace.

@@ -1,0 +1,157 @@
+//! The files of a recording: `NAME-0001.parquet`, `NAME-0002.parquet` and so on, so that their names are in the order of
+//! their requests. One that is being written has `.part` behind its name, and loses that when it is complete and durable.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use imbrex::trace::TraceRequest;
+use imbrex::trace::write::{RecordingFile, RecordingOrigin, WriteError};
+
+use super::RecordError;
+
+/// What the names end in.
+const ENDING: &str = "parquet";
+/// What is behind that of a file that is not complete.
+const PART: &str = "part";
+
+/// Bytes that a request takes in a file at most: what decides when one is full that is still in memory.
+const ROW_BYTES: u64 = 20;
+
+/// Names of files.
+#[derive(Clone, Debug)]
+pub(super) struct Names {
+    folder: PathBuf,
+    stem: String,
+}
+
+impl Names {
+    /// Those of a recording that was asked for under the name `file`.
+    pub fn of(file: &Path) -> Result<Self, RecordError> {
+        let name = file.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| RecordError::Name { file: file.to_owned() })?;
+        let stem = name.strip_suffix(&format!(".{ENDING}")).unwrap_or(name).to_owned();
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Ok(Self { folder: folder.unwrap_or(Path::new(".")).to_owned(), stem })
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The name of file `number` when it is complete.
+    pub fn complete(&self, number: u32) -> PathBuf {
+        self.folder.join(format!("{}-{number:04}.{ENDING}", self.stem))
+    }
+
+    fn part(&self, number: u32) -> PathBuf {
+        self.folder.join(format!("{}-{number:04}.{ENDING}.{PART}", self.stem))
+    }
+
+    /// The greatest number that a file has, complete or not, and that file.
+    pub fn last(&self) -> io::Result<Option<(u32, PathBuf)>> {
+        let mut last = None;
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let number = path.file_name().and_then(|name| self.number(name.to_str()?));
+            last = last.max(number.map(|number| (number, path)));
+        }
+        Ok(last)
+    }
+
+    fn number(&self, name: &str) -> Option<u32> {
+        let number = name.strip_prefix(&self.stem)?.strip_prefix('-')?;
+        let number = number.strip_suffix(&format!(".{PART}")).unwrap_or(number).strip_suffix(&format!(".{ENDING}"))?;
+        number.parse().ok()
+    }
+}
+
+/// A file that counts what is written to it.
+struct Counted {
+    file: File,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Write for Counted {
+    fn write(&mut self, content: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(content)?;
+        self.bytes.fetch_add(written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file that is being written. Dropped before it is complete, it is taken away.
+pub(super) struct Part {
+    writer: Option<RecordingFile<Counted>>,
+    /// The same file, to be made durable.
+    file: File,
+    bytes: Arc<AtomicU64>,
+    path: PathBuf,
+    complete: PathBuf,
+    pub rows: u64,
+}
+
+impl Part {
+    /// Begins file `number`, which is not there.
+    pub fn begin(names: &Names, number: u32, origin: &RecordingOrigin) -> Result<Self, WriteError> {
+        let (path, complete) = (names.part(number), names.complete(number));
+        if complete.exists() {
+            return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());
+        }
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let bytes = Arc::new(AtomicU64::new(0));
+        let mut origin = origin.clone();
+        origin.notes.push(("file".to_owned(), number.to_string()));
+        let mut part =
+            Self { writer: None, file: file.try_clone()?, bytes: Arc::clone(&bytes), path, complete, rows: 0 };
+        part.writer = Some(RecordingFile::begin(&origin, Counted { file, bytes })?);
+        Ok(part)
+    }
+
+    pub fn write(&mut self, rows: &[TraceRequest]) -> Result<(), WriteError> {
+        if let Some(writer) = &mut self.writer {
+            writer.write(rows)?;
+            self.rows += rows.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file when it is completed now, at most.
+    pub fn bytes(&self) -> u64 {
+        let pending = self.writer.as_ref().map_or(0, |writer| writer.pending() as u64);
+        self.bytes.load(Ordering::Relaxed) + pending * ROW_BYTES
+    }
+
+    /// Bytes that are free where it lies.
+    pub fn free(&self) -> Option<u64> {
+        let host = rustix::fs::fstatvfs(&self.file).ok()?;
+        Some(host.f_bavail.saturating_mul(host.f_frsize))
+    }
+
+    /// Completes the file and makes it durable; says how it is called and how long it is.
+    pub fn complete(mut self, notes: &[(&str, String)]) -> Result<(PathBuf, u64), WriteError> {
+        if let Some(writer) = self.writer.take() {
+            writer.finish(notes)?;
+        }
+        self.file.sync_all()?;
+        fs::rename(&self.path, &self.complete)?;
+        if let Some(folder) = self.complete.parent() {
+            File::open(folder)?.sync_all()?;
+        }
+        Ok((self.complete.clone(), self.bytes.load(Ordering::Relaxed)))
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Not there where it was completed.
+        let _ = fs::remove_file(&self.path);
+    }
+}
