@@ -145,6 +145,14 @@ pub enum TraceError {
         /// What the decoder said.
         cause: String,
     },
+    /// The files of a recording are not one trace.
+    #[error("{file}: {problem}")]
+    Recording {
+        /// The recording as it was named.
+        file: String,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
     /// A file is no longer what Imbrex wrote.
     #[error("{file} is not as Imbrex wrote it: {what}; convert or generate it again")]
     Changed {

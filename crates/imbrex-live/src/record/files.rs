@@ -1,73 +1,19 @@
-//! The files of a recording: `NAME-0001.parquet`, `NAME-0002.parquet` and so on, so that their names are in the order of
-//! their requests. One that is being written has `.part` behind its name, and loses that when it is complete and durable.
+//! The files of a recording. One that is being written has a name of its own, and gets that of a complete one when it is
+//! complete and durable.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use imbrex::trace::TraceRequest;
+use imbrex::trace::parquet::RecordingNames;
 use imbrex::trace::write::{RecordingFile, RecordingOrigin, WriteError};
-
-use super::RecordError;
-
-/// What the names end in.
-const ENDING: &str = "parquet";
-/// What is behind that of a file that is not complete.
-const PART: &str = "part";
 
 /// Bytes that a request takes in a file at most: what decides when one is full that is still in memory.
 const ROW_BYTES: u64 = 20;
-
-/// Names of files.
-#[derive(Clone, Debug)]
-pub(super) struct Names {
-    folder: PathBuf,
-    stem: String,
-}
-
-impl Names {
-    /// Those of a recording that was asked for under the name `file`.
-    pub fn of(file: &Path) -> Result<Self, RecordError> {
-        let name = file.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| RecordError::Name { file: file.to_owned() })?;
-        let stem = name.strip_suffix(&format!(".{ENDING}")).unwrap_or(name).to_owned();
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        Ok(Self { folder: folder.unwrap_or(Path::new(".")).to_owned(), stem })
-    }
-
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// The name of file `number` when it is complete.
-    pub fn complete(&self, number: u32) -> PathBuf {
-        self.folder.join(format!("{}-{number:04}.{ENDING}", self.stem))
-    }
-
-    fn part(&self, number: u32) -> PathBuf {
-        self.folder.join(format!("{}-{number:04}.{ENDING}.{PART}", self.stem))
-    }
-
-    /// The greatest number that a file has, complete or not, and that file.
-    pub fn last(&self) -> io::Result<Option<(u32, PathBuf)>> {
-        let mut last = None;
-        for entry in fs::read_dir(&self.folder)? {
-            let path = entry?.path();
-            let number = path.file_name().and_then(|name| self.number(name.to_str()?));
-            last = last.max(number.map(|number| (number, path)));
-        }
-        Ok(last)
-    }
-
-    fn number(&self, name: &str) -> Option<u32> {
-        let number = name.strip_prefix(&self.stem)?.strip_prefix('-')?;
-        let number = number.strip_suffix(&format!(".{PART}")).unwrap_or(number).strip_suffix(&format!(".{ENDING}"))?;
-        number.parse().ok()
-    }
-}
 
 /// A file that counts what is written to it.
 struct Counted {
@@ -100,7 +46,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Begins file `number`, which is not there.
-    pub fn begin(names: &Names, number: u32, origin: &RecordingOrigin) -> Result<Self, WriteError> {
+    pub fn begin(names: &RecordingNames, number: u32, origin: &RecordingOrigin) -> Result<Self, WriteError> {
         let (path, complete) = (names.part(number), names.complete(number));
         if complete.exists() {
             return Err(io::Error::from(io::ErrorKind::AlreadyExists).into());

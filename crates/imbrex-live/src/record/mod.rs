@@ -17,6 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "recording")]
+use imbrex::trace::parquet::RecordingNames;
+#[cfg(feature = "recording")]
 use imbrex::trace::write::RecordingOrigin;
 
 pub use status::{RecordingState, RecordingStatus};
@@ -109,9 +111,10 @@ impl Recorder {
         block_bytes: u32,
         resumes: bool,
     ) -> Result<Self, RecordError> {
-        let names = files::Names::of(&options.file)?;
+        let names =
+            RecordingNames::of(&options.file).ok_or_else(|| RecordError::Name { file: options.file.clone() })?;
         let failed = |cause| RecordError::Io { path: options.file.clone(), cause };
-        let next = match names.last().map_err(failed)? {
+        let next = match names.files().map_err(failed)?.pop_last() {
             Some((_, file)) if !resumes => return Err(RecordError::Exists { file }),
             last => last.map_or(0, |(number, _)| number) + 1,
         };

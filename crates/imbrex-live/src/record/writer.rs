@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use imbrex::trace::TraceRequest;
+use imbrex::trace::parquet::RecordingNames;
 use imbrex::trace::write::{RecordingOrigin, WriteError};
 
-use super::files::{Names, Part};
+use super::files::Part;
 use super::status::{RecordingState, RecordingStatus};
 use super::tape::{Taken, Tape};
 
@@ -32,7 +33,7 @@ enum Stopped {
 pub(super) struct Writer {
     pub tape: Arc<Tape>,
     pub status: Arc<Mutex<RecordingStatus>>,
-    pub names: Names,
+    pub names: RecordingNames,
     pub origin: RecordingOrigin,
     /// The file that is being written, and since when.
     pub part: Option<(Part, Instant)>,

@@ -68,11 +68,27 @@ pub fn open_file(file: &TraceFile) -> Result<Box<dyn TraceSource>, TraceError> {
     let TraceFile { name, path, options } = file;
     let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     match opened {
-        Ok((is, _)) if is.is_dir() => Err(TraceError::Directory { file: name.clone() }),
+        Ok((is, _)) if is.is_dir() => {
+            recording(file).unwrap_or_else(|| Err(TraceError::Directory { file: name.clone() }))
+        }
         Ok((is, file)) if is.is_file() => open_regular(name, file, is.len(), options),
         Ok((is, file)) => open_stream(name, file, is.len(), options),
-        Err(cause) => Err(TraceError::Open { file: name.clone(), cause }),
+        Err(cause) => recording(file).unwrap_or_else(|| Err(TraceError::Open { file: name.clone(), cause })),
     }
+}
+
+/// Opens the recording that lies in a folder, or was begun under the name of a file that is not there.
+#[cfg(feature = "parquet")]
+fn recording(file: &TraceFile) -> Option<Result<Box<dyn TraceSource>, TraceError>> {
+    let TraceFile { name, path, options } = file;
+    options.format.is_none_or(|format| format == TraceFormat::Parquet).then_some(())?;
+    let opened = if path.is_dir() { parquet::open_folder(name, path) } else { parquet::open_named(name, path) }?;
+    Some(check(name, TraceFormat::Parquet, options).and(opened))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn recording(_: &TraceFile) -> Option<Result<Box<dyn TraceSource>, TraceError>> {
+    None
 }
 
 #[cfg(feature = "parquet")]

@@ -93,6 +93,36 @@ impl Checksum {
     }
 }
 
+/// What a file says of the recording that it is of.
+#[derive(Clone, Default)]
+pub(super) struct Recorded {
+    /// What tells the volume from others.
+    pub volume: String,
+    /// When its server began to record, in milliseconds since 1970.
+    pub began_ms: u64,
+    /// Its number, from 1 on.
+    pub file: u32,
+    /// Requests that are missing in it.
+    pub lost: u64,
+}
+
+impl Recorded {
+    /// What a file says that is of a recording.
+    pub fn of(file: &FileMetaData) -> Option<Self> {
+        let note = |key: &str| {
+            let mut pairs = file.key_value_metadata()?.iter();
+            pairs.find(|pair| pair.key.strip_prefix(OF_RECORDING) == Some(key))?.value.clone()
+        };
+        let number = |key| note(key)?.parse::<u64>().ok();
+        Some(Self {
+            volume: note("volume")?,
+            began_ms: number("began_ms")?,
+            file: number("file")?.try_into().ok()?,
+            lost: number("lost")?,
+        })
+    }
+}
+
 /// What a file that Imbrex wrote promises.
 #[derive(Copy, Clone)]
 pub(super) struct Promise {

@@ -18,8 +18,10 @@
 
 mod columns;
 pub(super) mod label;
+mod names;
 mod pages;
 mod reader;
+mod recording;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +29,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 
 use bytes::Bytes;
+pub use names::RecordingNames;
 use reader::ParquetTrace;
+pub(super) use recording::{open_folder, open_named};
 
 use super::format::PARQUET_MAGIC;
 use super::{TraceError, TraceSource};

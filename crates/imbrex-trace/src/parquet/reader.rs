@@ -10,7 +10,7 @@ use ::parquet::file::reader::ChunkReader;
 
 use super::COLUMNS;
 use super::columns::{Columns, Fault, Group, Rows, Unfit};
-use super::label::{self, Checksum, Promise};
+use super::label::{self, Checksum, Promise, Recorded};
 use super::pages::PageFile;
 use crate::{
     Compression, Irregularities, Position, Problem, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource,
@@ -37,6 +37,9 @@ pub(super) struct ParquetTrace<R> {
     arrivals: Option<Arrivals>,
     irregularities: Irregularities,
     checked: Option<(Promise, Checksum)>,
+    /// What it says of the recording that it is of, if it is of one.
+    recorded: Option<Recorded>,
+    remarks: Vec<String>,
 }
 
 /// The first and the last arrival so far, as they stand in the file.
@@ -52,6 +55,7 @@ impl<R: ChunkReader + 'static> ParquetTrace<R> {
             .map_err(|cause| undecodable(name, "footer", &cause))?;
         let facts = metadata.file_metadata();
         let (synthetic, promise) = label::read(facts).map_err(|what| changed(name, what))?;
+        let recorded = promise.and_then(|_| Recorded::of(facts));
         let columns = Columns::find(facts.schema_descr()).map_err(|Unfit { column, problem }| TraceError::Column {
             file: name.into(),
             column,
@@ -76,7 +80,19 @@ impl<R: ChunkReader + 'static> ParquetTrace<R> {
             arrivals: None,
             irregularities: Irregularities::default(),
             checked: promise.map(|promise| (promise, Checksum::default())),
+            remarks: recorded.iter().filter_map(|recorded| missing(recorded.lost)).collect(),
+            recorded,
         })
+    }
+
+    /// What the file says of the recording that it is of; nothing if it is of none, or another program has changed it.
+    pub(super) fn recorded(&self) -> Option<&Recorded> {
+        self.recorded.as_ref()
+    }
+
+    /// What the first arrival is in the file, once it has been read.
+    pub(super) fn first_ns(&self) -> u64 {
+        self.arrivals.map_or(0, |arrivals| arrivals.first)
     }
 
     /// Replaces the decoded rows by the next ones; false at the end of the file.
@@ -218,9 +234,18 @@ impl<R: ChunkReader + 'static> TraceSource for ParquetTrace<R> {
         self.irregularities
     }
 
+    fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
     fn share_done(&self) -> Option<f64> {
         (self.all_rows > 0).then(|| (self.first_row + self.taken as u64) as f64 / self.all_rows as f64)
     }
+}
+
+/// What is said of a recording in which requests are missing.
+pub(super) fn missing(lost: u64) -> Option<String> {
+    (lost > 0).then(|| format!("{lost} requests are missing in it, which could not be recorded"))
 }
 
 /// Does what may panic on a damaged file. The decoders check much of what they read, and `pages.rs` more, but they are

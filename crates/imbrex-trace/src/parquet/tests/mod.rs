@@ -1,3 +1,5 @@
+mod recordings;
+
 use std::sync::Arc;
 
 use ::parquet::basic::{Compression as Codec, Encoding};
@@ -11,7 +13,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::synthetic::Generator;
-use crate::write::{self, RecordingFile, RecordingOrigin, WriteError, WriteFormat};
+use crate::write::{self, WriteError, WriteFormat};
 use crate::{Compression, TraceInfo, TraceRequest, Workload};
 use imbrex_core::block::Access;
 
@@ -99,37 +101,6 @@ fn what_does_not_fit_is_not_written() {
     assert!(refused(|r| r.access = Access::Trim).starts_with("request 2 is a trim"));
     let zstd = write::begin(WriteFormat::Parquet, Compression::Zstd, &info, Vec::new());
     assert!(matches!(zstd, Err(WriteError::Compressed { compression: Compression::Zstd })));
-}
-
-/// A recording that did not begin with its first request, of `requests` and trims of the same places.
-fn recorded(requests: &[TraceRequest]) -> (Vec<TraceRequest>, Vec<u8>) {
-    let trim = |request: &TraceRequest| [*request, TraceRequest { access: Access::Trim, ..*request }];
-    let requests: Vec<_> = requests.iter().flat_map(trim).collect();
-    let late: Vec<_> =
-        requests.iter().map(|request| TraceRequest { arrival_ns: request.arrival_ns + 77, ..*request }).collect();
-    let notes = vec![("layer".to_owned(), "fifo-log".to_owned())];
-    let origin = RecordingOrigin { name: "/some/disk.img".to_owned(), notes };
-    let mut bytes = Vec::new();
-    let mut file = RecordingFile::begin(&origin, &mut bytes).unwrap();
-    file.write(&late).unwrap();
-    assert_eq!(file.pending(), late.len());
-    assert_eq!(file.finish(&[("lost", "0".to_owned())]).unwrap().requests, late.len() as u64);
-    (requests, bytes)
-}
-
-#[test]
-fn a_recording_is_read_with_its_trims_and_from_its_first_request() {
-    let (requests, bytes) = recorded(&generated(150).1);
-    assert!(!read("t", bytes.clone()).unwrap().info().is_synthetic());
-    for limit in [1 << 20, 64] {
-        assert!(drain(read("t", bytes.clone()).unwrap(), limit).unwrap() == requests);
-    }
-    for at in 0..bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[at] ^= 1;
-        let noticed = read("t", damaged).and_then(|source| drain(source, 64)).map_or(true, |read| read == requests);
-        assert!(noticed, "byte {at} of {}", bytes.len());
-    }
 }
 
 /// Damage is an error, or changes nothing.
