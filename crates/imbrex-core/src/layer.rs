@@ -333,7 +333,7 @@ pub trait TranslationLayer: Send {
     }
 
     /// Plans a write of the blocks that fit, taken from the front, and says how many. With 0 the runner calls
-    /// [`TranslationLayer::clean`] until some fit.
+    /// [`TranslationLayer::clean`] until some fit. It may try the write again between any two steps of that.
     fn write(&mut self, write: Write, plan: &mut Plan) -> u32;
 
     /// Forgets blocks from the front of `at` and says how many it has dealt with, at least one. A forgotten block reads

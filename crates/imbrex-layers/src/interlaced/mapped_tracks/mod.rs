@@ -21,8 +21,8 @@
 //! # How a write is served
 //! As `in_place_tracks` does it, at the place where the cell lies. Before a cell on a bottom track is updated, the
 //! policy is asked what should be done first. If anything, the write takes no block, and cleaning makes the change: a
-//! plan by itself. Then the write comes again, and is made in place if nothing was changed for it. The policy hears
-//! nothing of writes of whole cells: a write of so much at once gains little from a place on top.
+//! plan by itself. The write may come again before that, and waits on. It is made in place if nothing can be changed for
+//! it. The policy hears nothing of writes of whole cells: a write of so much at once gains little from a place on top.
 //!
 //! # Changes
 //! - *Exchange* and *return* overwrite a bottom track, so they are plans of redo moves with their records in the same
@@ -130,7 +130,7 @@ pub(super) trait Policy: Send {
 pub(super) struct MappedTracks<P> {
     cells: Cells,
     policy: P,
-    /// What is done before the write that waits.
+    /// What is done before the write that waits, until cleaning has done it or cannot.
     due: Option<Change>,
     /// The first block of the update about which the policy was asked last, if it has not been made.
     asked: Option<Lba>,
@@ -223,6 +223,10 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
         let mut taken = 0;
         while taken < at.blocks {
             let (mut run, track, offset) = self.cells.run(at.skip(taken));
+            // A runner may try the write again before cleaning has done what comes first.
+            if self.due.is_some() && self.asked == Some(run.start) {
+                return taken;
+            }
             self.look_for_whole(run, offset);
             let mut care = Care::None;
             if track.side == Side::Bottom {
@@ -264,7 +268,12 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
             Pressure::Asked => (self.policy.asked(&self.cells), Step::Nothing),
             Pressure::Idle { .. } | Pressure::Ahead { .. } => (None, Step::Nothing),
         };
-        let Some(change) = change.filter(|&change| self.cells.allows(change)) else { return nothing };
+        let Some(change) = change.filter(|&change| self.cells.allows(change)) else {
+            if matches!(why, Pressure::Blocked(_)) {
+                self.due = None;
+            }
+            return nothing;
+        };
         match change {
             Change::Copy { top, .. } if !self.cells.is_empty(top) => {
                 self.cells.plan(Change::Return { top }, plan);
