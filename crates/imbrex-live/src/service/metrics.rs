@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use super::exposition::{Bucket, Exposition, Family, MetricKind, Times};
 use super::{Service, ServiceStatus, Status};
 use crate::engine;
+use crate::record::RecordingState;
 
 /// The upper bounds of a histogram's buckets: from 16 microseconds on, each four times the one before.
 const BUCKETS: u32 = 11;
@@ -23,6 +24,7 @@ impl Service {
         cleaning(&mut told, &status);
         growth(&mut told, &status);
         checksums(&mut told, &status);
+        recording(&mut told, &status);
         services(&mut told, &status);
         self.requests(&mut told);
         told.into_text()
@@ -134,6 +136,15 @@ fn checksums(told: &mut Exposition, status: &Status) {
     told.gauge("scrub_running", "1 while everything with a checksum is read", u64::from(scrub.state == "running"));
     told.gauge("scrub_done_ratio", "How far that is", scrub.done_blocks as f64 / scrub.of_blocks.max(1) as f64);
     told.gauge("scrub_damaged_blocks", "Logical blocks that the last scrub found damaged", damaged);
+}
+
+fn recording(told: &mut Exposition, status: &Status) {
+    let Some(recording) = &status.recording else { return };
+    told.gauge("recording", "1 while requests are recorded", u64::from(recording.state == RecordingState::Recording));
+    // This goes down when a file cannot be completed, so it is no counter.
+    told.gauge("recorded_requests", "Requests in the files of the recording", recording.requests);
+    told.counter("recording_lost_requests", "Requests that are missing in the recording", recording.lost);
+    told.counter("recording_bytes", "Bytes of its complete files", recording.bytes);
 }
 
 fn services(told: &mut Exposition, status: &Status) {
