@@ -3,8 +3,9 @@
 # nbdcopy, qemu-io, and file systems on loop devices by way of nbdfuse. Then servers are killed while they are written
 # to, stopped, given a full and an unreadable store, left by their clients, and started on what cannot be served, and
 # volumes grow. A full interlaced disk is discarded, and must be fast again; holes are told, and copies pass them over;
-# writes beside compaction must not wait for all of it. Hostile clients of the page, the metrics and the control socket,
-# and threads that panic, leave the disk as it is. The page is behind a reverse proxy as docs/serving.md shows it.
+# writes beside compaction must not wait for all of it. What clients ask for is recorded. Hostile clients of the page,
+# the metrics and the control socket, and threads that panic, leave the disk as it is. The page is behind a reverse proxy
+# as docs/serving.md shows it.
 #
 # Needs nbdkit, libnbd's programs, qemu-utils, fio, curl and OpenSSL, installed quietly where this is Debian and the user is root. File
 # systems also need /dev/fuse and loop devices. What cannot be had is skipped with a message, or the check fails if
@@ -25,6 +26,7 @@ check="nbd check"
 . ./growth.sh
 . ./attacks.sh
 . ./proxy.sh
+. ./recording.sh
 
 leave() {
     end_load
@@ -271,6 +273,7 @@ serve zeros
 check_qemu_io zeros
 stop zeros
 rm "$images/zeros.img"
+check_recording recorded
 check_hung_up plain
 check_read_only plain
 check_tls plain
