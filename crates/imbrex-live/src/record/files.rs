@@ -13,7 +13,7 @@ use imbrex::trace::parquet::RecordingNames;
 use imbrex::trace::write::{RecordingFile, RecordingOrigin, WriteError};
 
 /// Bytes that a request takes in a file at most: what decides when one is full that is still in memory.
-const ROW_BYTES: u64 = 20;
+const ROW_BYTES: u64 = 28;
 
 /// A file that counts what is written to it.
 struct Counted {
@@ -99,5 +99,33 @@ impl Drop for Part {
     fn drop(&mut self) {
         // Not there where it was completed.
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use imbrex::block::Access;
+    use imbrex::random::Random;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_no_longer_than_foreseen() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = RecordingNames::of(&folder.path().join("load.parquet")).unwrap();
+        let mut part = Part::begin(&names, 1, &RecordingOrigin::default()).unwrap();
+        // Nothing is like what was before, so that no encoding makes it short.
+        let mut random = Random::new(5);
+        let row = |i: u64| TraceRequest {
+            arrival_ns: (i << 47) + random.below(1 << 47),
+            offset_bytes: random.below(1 << 63),
+            bytes: 1 + random.below(u32::MAX.into()) as u32,
+            access: if random.below(2) == 0 { Access::Write } else { Access::Trim },
+        };
+        part.write(&(0..20_000).map(row).collect::<Vec<_>>()).unwrap();
+        let most = part.bytes();
+        let bytes = part.complete(&[]).unwrap().1;
+        assert!(bytes <= most, "{bytes} bytes, foreseen were {most}");
+        assert!(bytes > most / 2, "{bytes} bytes, foreseen were {most}");
     }
 }

@@ -51,6 +51,9 @@ pub(super) const CREATOR: &str = "imbrex ";
 /// Rows of a row group, which is what the writer keeps in memory: 6 MiB of requests.
 pub const GROUP_ROWS: usize = 1 << 18;
 
+/// Rows of a row group of a recording: 1.5 MiB of requests.
+pub(super) const RECORDING_GROUP_ROWS: usize = 1 << 16;
+
 /// Whether the file begins as Parquet does. It is at its beginning before and after.
 pub(super) fn begins(file: &mut File) -> io::Result<bool> {
     let mut magic = Vec::with_capacity(PARQUET_MAGIC.len());

@@ -13,7 +13,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 #[cfg(feature = "parquet")]
-use parquet::ParquetWriter;
+use parquet::{ParquetWriter, Purpose};
 #[cfg(feature = "parquet")]
 pub use recording::{RecordingFile, RecordingOrigin};
 use text::{Line, TextWriter};
@@ -141,7 +141,7 @@ fn begin_parquet<'a>(
     source: &TraceInfo,
     sink: impl Write + Send + 'a,
 ) -> Result<Box<dyn TraceWriter + 'a>, WriteError> {
-    Ok(Box::new(ParquetWriter::begin(source.into(), sink)?))
+    Ok(Box::new(ParquetWriter::begin(Purpose::Archive, source.into(), sink)?))
 }
 
 #[cfg(not(feature = "parquet"))]

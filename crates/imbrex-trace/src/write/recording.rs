@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use super::parquet::ParquetWriter;
+use super::parquet::{ParquetWriter, Purpose};
 use super::{TraceWriter, WriteError, Written};
 use crate::TraceRequest;
 use crate::parquet::label::Origin;
@@ -29,10 +29,10 @@ impl<W: Write + Send> RecordingFile<W> {
     pub fn begin(origin: &RecordingOrigin, sink: W) -> Result<Self, WriteError> {
         let RecordingOrigin { name, notes } = origin.clone();
         let origin = Origin { name, notes, format: "served volume".to_owned(), synthetic: false, trims: true };
-        Ok(Self(Box::new(ParquetWriter::begin(origin, sink)?)))
+        Ok(Self(Box::new(ParquetWriter::begin(Purpose::Recording, origin, sink)?)))
     }
 
-    /// Writes requests, none of which arrives before its predecessor. Up to 262 144 of them are kept in memory.
+    /// Writes requests, none of which arrives before its predecessor. Up to 65 536 of them are kept in memory.
     ///
     /// # Errors
     /// When the bytes are refused, or a number is too large; the file is then of no use.

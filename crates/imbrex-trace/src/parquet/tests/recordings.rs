@@ -5,6 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::formats;
 use crate::write::{RecordingFile, RecordingOrigin};
+use imbrex_core::random::Random;
 
 /// A recording that did not begin with its first request, of `requests` and trims of the same places.
 fn recorded(requests: &[TraceRequest]) -> (Vec<TraceRequest>, Vec<u8>) {
@@ -35,6 +36,39 @@ fn a_recording_is_read_with_its_trims_and_from_its_first_request() {
         let noticed = read("t", damaged).and_then(|source| drain(source, 64)).map_or(true, |read| read == requests);
         assert!(noticed, "byte {at} of {}", bytes.len());
     }
+}
+
+#[test]
+fn a_recording_of_several_row_groups_keeps_less_than_one_in_memory() {
+    let (mut requests, mut bytes) = (generated(RECORDING_GROUP_ROWS as u64 + 5000).1, Vec::new());
+    // As far as numbers go, and all sizes that a dictionary knows no more.
+    let mut random = Random::new(7);
+    for request in &mut requests[RECORDING_GROUP_ROWS..] {
+        request.offset_bytes = random.below(1 << 63);
+        request.bytes = 1 + random.below(u32::MAX.into()) as u32;
+    }
+    let mut file = RecordingFile::begin(&RecordingOrigin::default(), &mut bytes).unwrap();
+    requests.chunks(1000).for_each(|some| file.write(some).unwrap());
+    assert_eq!(file.pending(), 5000);
+    file.finish(&[]).unwrap();
+    assert!(drain(read("t", bytes).unwrap(), 4096).unwrap() == requests);
+}
+
+#[test]
+fn a_recording_of_writes_at_random_is_a_sixth_longer() {
+    let (mut random, mut arrival_ns) = (Random::new(3), 0);
+    let mut row = |_| {
+        arrival_ns += 3000 + random.below(9000);
+        TraceRequest { arrival_ns, offset_bytes: random.below(1 << 17) * 4096, bytes: 4096, access: Access::Write }
+    };
+    let requests: Vec<_> = (0..30_000).map(&mut row).collect();
+    let mut recording = Vec::new();
+    let mut file = RecordingFile::begin(&RecordingOrigin::default(), &mut recording).unwrap();
+    file.write(&requests).unwrap();
+    file.finish(&[]).unwrap();
+    let archive = written(&generated(1).0, &requests);
+    let longer = recording.len() as f64 / archive.len() as f64 - 1.0;
+    assert!((0.08..0.25).contains(&longer), "{longer}: {} bytes, {}", recording.len(), archive.len());
 }
 
 /// A file of a recording of `volume` that began at `began_ms`, with a read at each of the times.
