@@ -21,7 +21,7 @@ pub fn spec(pattern: Pattern, range_bytes: u64, requests: u64) -> SyntheticSpec 
         write_ratio: 1.0,
         sizes: vec![SizeShare { kib: 4, weight: 1 }],
         arrivals: ArrivalSpec { mean_rate: 1000.0, bursts: None },
-        streams: vec![StreamSpec { weight: 1, pattern }],
+        streams: vec![StreamSpec::new(1, pattern)],
     }
 }
 

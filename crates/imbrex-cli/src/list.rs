@@ -204,7 +204,7 @@ fn list_workloads(output: Output, named: &[String]) -> Result<()> {
             synthetic: true,
             requests: spec.requests,
             range_bytes: spec.range_bytes,
-            write_ratio: spec.write_ratio,
+            write_ratio: spec.mean_write_ratio(),
             description: spec.description,
         })
     };

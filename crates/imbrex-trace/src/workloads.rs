@@ -29,7 +29,8 @@ macro_rules! built_in {
     };
 }
 
-const BUILT_IN: &[BuiltIn] = built_in!["default", "uniform", "hot-cold", "zipf", "sequential"];
+const BUILT_IN: &[BuiltIn] =
+    built_in!["default", "uniform", "hot-cold", "zipf", "sequential", "raid-rebuild", "resilver", "scrub"];
 
 /// The built-in workloads.
 #[must_use]

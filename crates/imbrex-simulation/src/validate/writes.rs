@@ -20,7 +20,7 @@ pub(super) fn uniform(range_bytes: u64, kib: u32, requests: u64) -> SyntheticSpe
         write_ratio: 1.0,
         sizes: vec![SizeShare { kib, weight: 1 }],
         arrivals: ArrivalSpec { mean_rate: 100.0, bursts: None },
-        streams: vec![StreamSpec { weight: 1, pattern: Pattern::Uniform }],
+        streams: vec![StreamSpec::new(1, Pattern::Uniform)],
     }
 }
 

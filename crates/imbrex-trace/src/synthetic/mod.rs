@@ -2,12 +2,15 @@
 //!
 //! One specification and one seed give the same requests on every machine. Per request, the numbers are drawn in this
 //! order, which is part of that promise: the gap to its predecessor, the stream, the access, the size, the place. A
-//! sequential run draws access, size and place once, before its length.
+//! sequential run draws access, size and place once, before its length; a sweep whose requests are sorted draws access
+//! and size of as many as are sorted together at the first of them.
 
 pub(super) mod arrivals;
 pub(super) mod random;
+mod shape;
 mod spec;
 mod streams;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod zipf;
@@ -15,7 +18,7 @@ mod zipf;
 use arrivals::Arrivals;
 use random::{Random, Weighted};
 pub use spec::{ArrivalSpec, BurstSpec, Pattern, SizeShare, StreamSpec, SyntheticSpec};
-use streams::{Shape, Stream};
+use streams::Stream;
 
 use super::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
 
@@ -26,7 +29,6 @@ pub struct Generator {
     requests: u64,
     requests_left: u64,
     arrivals: Arrivals,
-    shape: Shape,
     streams: Weighted<Stream>,
 }
 
@@ -34,7 +36,6 @@ impl Generator {
     /// A generator at its first request.
     pub fn new(spec: &SyntheticSpec) -> Result<Self, TraceError> {
         spec.check()?;
-        let shape = Shape::new(spec);
         Ok(Self {
             info: TraceInfo {
                 name: spec.name.clone(),
@@ -45,9 +46,8 @@ impl Generator {
             random: Random::new(spec.seed),
             requests: spec.requests,
             requests_left: spec.requests,
-            arrivals: Arrivals::new(&spec.arrivals),
-            streams: Weighted::new(spec.streams.iter().map(|s| (s.weight, Stream::new(&s.pattern, &shape)))),
-            shape,
+            arrivals: Arrivals::new(&spec.arrivals()),
+            streams: Weighted::new(spec.streams.iter().map(|s| (spec.weight_of(s), Stream::new(spec, s)))),
         })
     }
 
@@ -55,7 +55,7 @@ impl Generator {
     fn next(&mut self) -> TraceRequest {
         let random = &mut self.random;
         let arrival_ns = self.arrivals.next(random);
-        let (access, offset_bytes, bytes) = self.streams.pick(random).next(&mut self.shape, random);
+        let (access, offset_bytes, bytes) = self.streams.pick(random).next(random);
         TraceRequest { arrival_ns, offset_bytes, bytes, access }
     }
 }

@@ -51,12 +51,12 @@ pub(super) struct Weighted<T> {
 
 impl<T> Weighted<T> {
     /// At least one of the weights is not zero.
-    pub(crate) fn new(items: impl IntoIterator<Item = (u32, T)>) -> Self {
+    pub(crate) fn new(items: impl IntoIterator<Item = (u64, T)>) -> Self {
         let mut total = 0;
         let items = items
             .into_iter()
             .map(|(weight, item)| {
-                total += u64::from(weight);
+                total += weight;
                 (total, item)
             })
             .collect();

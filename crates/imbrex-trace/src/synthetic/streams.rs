@@ -1,67 +1,50 @@
 //! Where requests go, stream by stream.
 
-use super::random::{Random, Weighted};
-use super::spec::{Pattern, SyntheticSpec};
+use super::random::Random;
+use super::shape::{Range, Scatter, Shape};
+use super::spec::{Pattern, StreamSpec, SyntheticSpec};
+use super::sweep::Sweep;
 use super::zipf::Zipf;
 use imbrex_core::block::Access;
 
-/// What the requests of all streams share.
-pub(super) struct Shape {
-    range: Range,
-    write_ratio: f64,
-    sizes: Weighted<u32>,
-}
-
-impl Shape {
-    pub(super) fn new(spec: &SyntheticSpec) -> Self {
-        Self {
-            range: Range::new(spec),
-            write_ratio: spec.write_ratio,
-            sizes: Weighted::new(spec.sizes.iter().map(|size| (size.weight, size.kib << 10))),
-        }
-    }
-
-    /// Draws what a request does and how many bytes it has.
-    #[inline]
-    fn draw(&mut self, random: &mut Random) -> (Access, u32) {
-        let access = if random.chance(self.write_ratio) { Access::Write } else { Access::Read };
-        (access, *self.sizes.pick(random))
-    }
-}
-
-/// The address range in grains.
-struct Range {
-    bytes: u64,
-    grain_bytes: u64,
-    grains: u64,
-}
-
-impl Range {
-    fn new(spec: &SyntheticSpec) -> Self {
-        let grain_bytes = spec.grain_bytes();
-        Self { bytes: spec.range_bytes, grain_bytes, grains: spec.range_bytes / grain_bytes }
-    }
-
-    /// Where a request of `bytes` that wants to begin with `grain` begins.
-    #[inline]
-    fn offset(&self, grain: u64, bytes: u32) -> u64 {
-        let offset = grain * self.grain_bytes;
-        let last = self.bytes - u64::from(bytes);
-        if offset <= last { offset } else { last - last % self.grain_bytes }
-    }
-}
-
 /// A stream and its state.
-pub(super) enum Stream {
+pub(super) struct Stream {
+    shape: Shape,
+    places: Places,
+}
+
+/// Where the requests of a stream go.
+enum Places {
     Uniform,
     HotCold { hot_grains: u64, hot_accesses: f64, scatter: Scatter },
     Zipf { ranks: Zipf, scatter: Scatter },
     Sequential(Run),
+    Sweep(Sweep),
 }
 
 impl Stream {
-    pub(super) fn new(pattern: &Pattern, shape: &Shape) -> Self {
-        let range = &shape.range;
+    pub(super) fn new(spec: &SyntheticSpec, stream: &StreamSpec) -> Self {
+        let shape = Shape::new(spec, stream);
+        Self { places: Places::new(&stream.pattern, &shape.range), shape }
+    }
+
+    /// The access, first byte and length of the stream's next request.
+    #[inline]
+    pub(super) fn next(&mut self, random: &mut Random) -> (Access, u64, u32) {
+        let shape = &mut self.shape;
+        match &mut self.places {
+            Places::Sequential(run) => return run.next(shape, random),
+            Places::Sweep(sweep) => return sweep.next(shape, random),
+            _ => {}
+        }
+        let (access, bytes) = shape.draw(random);
+        let grain = self.places.draw(shape.range.grains, random);
+        (access, shape.range.offset(grain, bytes), bytes)
+    }
+}
+
+impl Places {
+    fn new(pattern: &Pattern, range: &Range) -> Self {
         match *pattern {
             Pattern::Uniform => Self::Uniform,
             Pattern::HotCold { hot_space, hot_accesses, scatter_kib } => {
@@ -72,19 +55,17 @@ impl Stream {
                 Self::Zipf { ranks: Zipf::new(range.grains, theta), scatter: Scatter::new(range, scatter_kib) }
             }
             Pattern::Sequential { run_requests } => Self::Sequential(Run::new(run_requests)),
+            Pattern::Sweep { scatter_kib, sorted_requests } => {
+                Self::Sweep(Sweep::new(Scatter::new(range, scatter_kib), sorted_requests))
+            }
         }
     }
 
-    /// The access, first byte and length of the stream's next request.
+    /// The grain that the next request begins with, where each is drawn by itself.
     #[inline]
-    pub(super) fn next(&mut self, shape: &mut Shape, random: &mut Random) -> (Access, u64, u32) {
-        if let Self::Sequential(run) = self {
-            return run.next(shape, random);
-        }
-        let (access, bytes) = shape.draw(random);
-        let grains = shape.range.grains;
-        let grain = match self {
-            Self::Uniform | Self::Sequential(_) => random.below(grains),
+    fn draw(&self, grains: u64, random: &mut Random) -> u64 {
+        match self {
+            Self::Uniform | Self::Sequential(_) | Self::Sweep(_) => random.below(grains),
             Self::HotCold { hot_grains, hot_accesses, scatter } => {
                 let hot = random.chance(*hot_accesses);
                 let rank =
@@ -92,8 +73,7 @@ impl Stream {
                 scatter.place(rank)
             }
             Self::Zipf { ranks, scatter } => scatter.place(ranks.draw(random)),
-        };
-        (access, shape.range.offset(grain, bytes), bytes)
+        }
     }
 }
 
@@ -123,83 +103,5 @@ impl Run {
         self.requests_left -= 1;
         self.next_offset += u64::from(self.bytes);
         (self.access, offset, self.bytes)
-    }
-}
-
-/// A fixed shuffle of the range's chunks, computed instead of stored.
-pub(super) struct Scatter {
-    chunk_grains: u64,
-    chunks: u64,
-    /// The smallest power of two that holds all chunk numbers, less one.
-    mask: u64,
-    /// Half the bits of `mask`, rounded up.
-    shift: u32,
-}
-
-impl Scatter {
-    /// A shuffle of chunks of `chunk_kib`; without it, the whole range is one chunk, which stays where it is.
-    fn new(range: &Range, chunk_kib: Option<u64>) -> Self {
-        Self::of(range.grains, chunk_kib.map_or(range.grains, |kib| (kib << 10) / range.grain_bytes))
-    }
-
-    fn of(grains: u64, chunk_grains: u64) -> Self {
-        let chunks = grains / chunk_grains;
-        let mask = chunks.next_power_of_two() - 1;
-        Self { chunk_grains, chunks, mask, shift: mask.count_ones().div_ceil(2).max(1) }
-    }
-
-    /// Where the grain of popularity `rank` lies. What is left of the range beyond the last whole chunk stays in place.
-    #[inline]
-    fn place(&self, rank: u64) -> u64 {
-        let chunk = rank / self.chunk_grains;
-        if chunk >= self.chunks {
-            return rank;
-        }
-        let mut shuffled = self.mix(chunk);
-        // Walking the cycle keeps the shuffle one-to-one on numbers that are not a power of two.
-        while shuffled >= self.chunks {
-            shuffled = self.mix(shuffled);
-        }
-        shuffled * self.chunk_grains + rank % self.chunk_grains
-    }
-
-    /// One-to-one on `0..=mask`, as each of its steps is. The constants are those of SplitMix64.
-    #[inline]
-    fn mix(&self, number: u64) -> u64 {
-        let mut x = number ^ (0x9e37_79b9_7f4a_7c15 & self.mask);
-        for odd in [0xbf58_476d_1ce4_e5b9u64, 0x94d0_49bb_1331_11eb] {
-            x = x.wrapping_mul(odd) & self.mask;
-            x ^= x >> self.shift;
-        }
-        x
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scattering_moves_every_grain_to_a_place_of_its_own() {
-        for (grains, chunk) in [(1, 1), (2, 1), (3, 1), (1000, 1), (1000, 7), (1024, 16), (5, 5)] {
-            let scatter = Scatter::of(grains, chunk);
-            let mut places: Vec<u64> = (0..grains).map(|rank| scatter.place(rank)).collect();
-            places.sort_unstable();
-            assert!(places.into_iter().eq(0..grains), "{grains} grains in chunks of {chunk}");
-        }
-    }
-
-    #[test]
-    fn scattered_neighbours_lie_far_apart() {
-        let grains = 1 << 20;
-        let scatter = Scatter::of(grains, 1);
-        let places: Vec<u64> = (0..1000).map(|rank| scatter.place(rank)).collect();
-        let mean_gap = places.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum::<u64>() / 999;
-        // A random shuffle's mean gap is a third of the range.
-        assert!((grains / 4..grains / 2).contains(&mean_gap), "{mean_gap}");
-        for tenth in 0..10 {
-            let inside = places.iter().filter(|&&place| place * 10 / grains == tenth).count();
-            assert!((60..140).contains(&inside), "{inside} of 1000 in tenth {tenth}");
-        }
     }
 }

@@ -15,7 +15,14 @@ fn spec(pattern: Pattern) -> SyntheticSpec {
         write_ratio: 0.75,
         sizes: vec![SizeShare { kib: 4, weight: 1 }],
         arrivals: ArrivalSpec { mean_rate: 100.0, bursts: None },
-        streams: vec![StreamSpec { weight: 1, pattern }],
+        streams: vec![StreamSpec::new(1, pattern)],
+    }
+}
+
+impl StreamSpec {
+    /// The same at a rate in place of a weight.
+    fn at(self, per_second: f64) -> Self {
+        Self { weight: 0, per_second: Some(per_second), ..self }
     }
 }
 
@@ -60,6 +67,9 @@ fn built_in_workloads_are_the_same_everywhere() {
         ("hot-cold", 0x32bf_274f_073e_0dec),
         ("zipf", 0x9bea_83c4_b1af_c136),
         ("sequential", 0x0b9c_8788_f8a3_4202),
+        ("raid-rebuild", 0x9af6_4ec6_b350_f290),
+        ("resilver", 0xdf8c_2067_9ec0_6ad6),
+        ("scrub", 0x07c2_863c_ee8f_9c29),
     ];
     assert_eq!(hashes, golden, "{hashes:#x?}");
 }
@@ -91,7 +101,7 @@ fn requests_are_counted_mixed_and_placed_as_specified() {
 #[test]
 fn a_range_that_barely_holds_its_requests_is_enough() {
     let mut spec = spec(Pattern::Uniform);
-    spec.streams.push(StreamSpec { weight: 1, pattern: Pattern::Sequential { run_requests: 8.0 } });
+    spec.streams.push(StreamSpec::new(1, Pattern::Sequential { run_requests: 8.0 }));
     spec.sizes = vec![SizeShare { kib: 7, weight: 1 }, SizeShare { kib: 13, weight: 1 }];
     spec.range_bytes = 13 << 10;
     assert!(generate(&spec).iter().all(|r| r.end_bytes() <= 13 << 10));
@@ -158,9 +168,59 @@ fn runs_are_adjacent_of_one_kind_and_as_long_as_specified() {
 }
 
 #[test]
+fn a_sweep_goes_to_each_place_once() {
+    for scatter_kib in [None, Some(64), Some(100)] {
+        for sorted_requests in [1, 16] {
+            let mut spec = spec(Pattern::Sweep { scatter_kib, sorted_requests });
+            (spec.range_bytes, spec.requests) = (1 << 20, 500);
+            spec.sizes = [4, 16, 28].map(|kib| SizeShare { kib, weight: 1 }).to_vec();
+            let mut times = vec![0u32; 256];
+            let requests = generate(&spec);
+            for request in &requests {
+                let first = request.offset_bytes >> 12;
+                (first..first + u64::from(request.bytes >> 12)).for_each(|block| times[block as usize] += 1);
+            }
+            // It is somewhere in a round at the end; of a batch that is sorted, some may be in the next one.
+            let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
+            assert!(*least > 5 && most - least <= 2, "{scatter_kib:?}, {sorted_requests}: {times:?}");
+            let follows = |pair: &[TraceRequest]| pair[0].end_bytes() == pair[1].offset_bytes;
+            let breaks = requests.windows(2).filter(|pair| !follows(pair)).count();
+            let rounds = *most as usize;
+            assert_eq!(breaks < 3 * rounds, scatter_kib.is_none(), "{breaks} breaks");
+        }
+    }
+}
+
+#[test]
+fn requests_of_a_sweep_are_sorted_as_many_at_a_time_as_specified() {
+    let spec = spec(Pattern::Sweep { scatter_kib: Some(4), sorted_requests: 1000 });
+    let descents = generate(&spec).windows(2).filter(|pair| pair[0].offset_bytes > pair[1].offset_bytes).count();
+    assert_eq!(descents, 199, "200 000 requests are 200 batches");
+}
+
+#[test]
+fn streams_have_rates_sizes_and_writes_of_their_own() {
+    let mut spec = spec(Pattern::Sweep { scatter_kib: None, sorted_requests: 1 });
+    spec.arrivals.mean_rate = 0.0;
+    spec.streams[0] = StreamSpec { weight: 0, mb_per_s: Some(4.096), ..spec.streams[0].clone() };
+    let sizes = Some(vec![SizeShare { kib: 8, weight: 1 }]);
+    let users = StreamSpec { write_ratio: Some(0.25), sizes, ..StreamSpec::new(0, Pattern::Uniform) };
+    spec.streams.push(users.at(250.0));
+    let requests = generate(&spec);
+    let seconds = requests.last().unwrap().arrival_ns as f64 / 1e9;
+    // 4.096 MB are 1000 requests of 4 KiB.
+    assert_near(200_000.0 / seconds, 1250.0, 10.0);
+    let of_users: Vec<_> = requests.iter().copied().filter(|r| r.bytes == 8192).collect();
+    assert_near(of_users.len() as f64 / 200_000.0, 0.2, 0.005);
+    assert_near(share(&of_users, |r| r.access == Access::Write), 0.25, 0.01);
+    assert_near(share(&requests, |r| r.access == Access::Write), spec.mean_write_ratio(), 0.005);
+    assert_near(spec.mean_write_ratio(), 0.8 * 0.75 + 0.2 * 0.25, 1e-9);
+}
+
+#[test]
 fn streams_get_their_weights() {
     let mut spec = spec(Pattern::HotCold { hot_space: 1.0 / 1024.0, hot_accesses: 1.0, scatter_kib: None });
-    spec.streams.push(StreamSpec { weight: 3, pattern: Pattern::Uniform });
+    spec.streams.push(StreamSpec::new(3, Pattern::Uniform));
     assert_near(share(&generate(&spec), |r| r.offset_bytes < 1 << 20), 0.25 + 0.75 / 1024.0, 0.005);
 }
 
@@ -194,6 +254,12 @@ fn a_wrong_specification_is_named() {
     assert!(refused(|s| s.sizes[0].kib = 1 << 22).contains("sizes must be between"));
     assert!(refused(|s| s.streams[0].weight = 0).contains("streams must have one"));
     assert!(refused(|s| s.arrivals.mean_rate = 0.0).contains("arrivals.mean_rate"));
+    assert!(refused(|s| s.streams[0].per_second = Some(1.0)).contains("must all have a weight, or all"));
+    assert!(refused(|s| s.streams.push(s.streams[0].clone().at(1.0))).contains("must all have a weight, or all"));
+    assert!(refused(|s| s.streams[0] = s.streams[0].clone().at(1.0)).contains("arrivals.mean_rate must be left out"));
+    assert!(refused(|s| s.streams[0] = s.streams[0].clone().at(f64::NAN)).contains("must have rates between"));
+    assert!(refused(|s| s.streams[0].write_ratio = Some(2.0)).contains("write_ratio"));
+    assert!(refused(|s| s.streams[0].sizes = Some(Vec::new())).contains("sizes must have one"));
     assert!(
         refused(|s| s.arrivals.bursts = Some(BurstSpec { burst_ms: 0.1, pause_ms: 0.1 }))
             .contains("a request on average")
@@ -203,9 +269,11 @@ fn a_wrong_specification_is_named() {
         (Pattern::Zipf { theta: 1.0, scatter_kib: Some(6) }, "streams[1].scatter_kib"),
         (Pattern::HotCold { hot_space: 1.0, hot_accesses: 0.5, scatter_kib: None }, "streams[1].hot_space"),
         (Pattern::Sequential { run_requests: 0.5 }, "streams[1].run_requests"),
+        (Pattern::Sweep { scatter_kib: None, sorted_requests: 0 }, "streams[1].sorted_requests"),
+        (Pattern::Sweep { scatter_kib: Some(6), sorted_requests: 1 }, "streams[1].scatter_kib"),
     ] {
         let mut spec = spec(Pattern::Uniform);
-        spec.streams.push(StreamSpec { weight: 1, pattern });
+        spec.streams.push(StreamSpec::new(1, pattern));
         let message = Generator::new(&spec).err().unwrap().to_string();
         assert!(message.contains(field), "{message}");
     }

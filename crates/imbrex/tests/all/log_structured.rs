@@ -25,8 +25,8 @@ fn hot_and_cold(range_bytes: u64) -> SyntheticSpec {
         sizes: vec![SizeShare { kib: 4, weight: 1 }],
         arrivals: ArrivalSpec { mean_rate: 100.0, bursts: None },
         streams: vec![
-            StreamSpec { weight: 1, pattern: Pattern::Uniform },
-            StreamSpec { weight: 1, pattern: Pattern::Zipf { theta: 0.99, scatter_kib: None } },
+            StreamSpec::new(1, Pattern::Uniform),
+            StreamSpec::new(1, Pattern::Zipf { theta: 0.99, scatter_kib: None }),
         ],
     }
 }
