@@ -57,6 +57,7 @@ class Result:
     media_write_blocks: dict[str, int]
     write_amplification: float
     latency_ms: dict[str, Any]
+    requests_over_limit: int
     write_hit_blocks: int
     write_hit_ratio: float
     write_hit_ratio_requests: float
@@ -74,6 +75,7 @@ class Result:
     simulated_seconds: float
     arrival_seconds: float | None
     disk_busy_ratio: float
+    rest_seconds: float | None
     seek_cylinders: int
     replay_seconds: float
     blocks_per_second: float

@@ -3,16 +3,18 @@
 use imbrex::plan::Why;
 use imbrex::replay::MapOutcome;
 use imbrex_runs::row::Row;
+use imbrex_terminal::duration;
 use imbrex_terminal::table::{Cell, bytes, count, grid, milliseconds, number, percent};
 
 use crate::baselines::{BASELINE, is_same_disk};
 
 /// All columns behind the first one.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     ">buffer",
     ">mean",
     ">p99",
     ">longest",
+    OVER,
     VERSUS,
     ">WA",
     ">hits",
@@ -25,6 +27,8 @@ const COLUMNS: [&str; 13] = [
 ];
 /// After how many rounds a layer was steady.
 const STEADY: &str = ">steady";
+/// How many requests took longer than the limit.
+const OVER: &str = ">over";
 /// What says how much slower a layer is than a conventional disk.
 const VERSUS: &str = ">vs conv";
 /// Pages of a map in bounded memory that were read and written, in place of what is counted of zones.
@@ -33,7 +37,7 @@ const MAP_WRITES: &str = ">map writes";
 const MOVED_BLOCKS: &str = ">moved";
 const OF_ZONES: [&str; 2] = [">RMW", ">RMW-free"];
 /// The columns that are shown of replays, and those that are where nothing takes time.
-const TIMED: [&str; 9] = [">buffer", ">mean", ">p99", ">longest", VERSUS, ">WA", ">hits", ">RMW", ">RMW-free"];
+const TIMED: [&str; 10] = [">buffer", ">mean", ">p99", ">longest", OVER, VERSUS, ">WA", ">hits", ">RMW", ">RMW-free"];
 const UNTIMED: [&str; 6] = [">buffer", ">WA", ">hits", ">RMW", ">RMW-free", MOVED_BLOCKS];
 
 const LATENCIES: &str = "Latency from arrival to completion of reads and writes. A layer cannot keep up if it took more \
@@ -95,8 +99,12 @@ fn of_rows(rows: &[Row]) -> (Vec<&'static str>, String) {
         return (UNTIMED.into_iter().chain(steady.map(|(column, _)| column)).collect(), said);
     }
     let has_baseline = rows.iter().any(|row| row.layer == BASELINE);
-    let mut shown: Vec<_> = TIMED.into_iter().filter(|column| has_baseline || *column != VERSUS).collect();
-    let mut legend = if has_baseline { vec![LATENCIES, VERSUS_IS, COUNTS] } else { vec![LATENCIES, COUNTS] };
+    let over = over(rows);
+    let is_shown = |column: &&str| (has_baseline || *column != VERSUS) && (over.is_some() || *column != OVER);
+    let mut shown: Vec<_> = TIMED.into_iter().filter(is_shown).collect();
+    let over = over.as_deref();
+    let mut legend: Vec<_> =
+        [Some(LATENCIES), over, has_baseline.then_some(VERSUS_IS), Some(COUNTS)].into_iter().flatten().collect();
     if rows.iter().any(|row| row.outcome.map.is_some()) {
         shown.retain(|column| !OF_ZONES.contains(column) || rows.iter().any(|row| row.outcome.rmw > 0));
         shown.extend([MAP_READS, MAP_WRITES]);
@@ -107,6 +115,12 @@ fn of_rows(rows: &[Row]) -> (Vec<&'static str>, String) {
         legend.push(is);
     }
     (shown, legend.join(" "))
+}
+
+/// What the column of requests over the limit means, if some were, or if the limit was chosen.
+fn over(rows: &[Row]) -> Option<String> {
+    let row = rows.iter().find(|row| row.shows_limit())?;
+    Some(format!("Over: reads and writes that took longer than {}.", duration::shown(row.options.limit_ns)))
 }
 
 /// A run and what it is called.
@@ -153,11 +167,11 @@ fn line(possible: &Possible, headings: &[&str]) -> Option<Vec<Cell>> {
     Some(cells.map(Cell::Text).collect())
 }
 
-fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 14] {
+fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 15] {
     let outcome = &run.row.outcome;
     let buffer_bytes = run.row.buffer_blocks * u64::from(run.row.block_bytes);
     let buffer = Cell::Text(if buffer_bytes == 0 { "-".to_owned() } else { bytes(buffer_bytes) });
-    let [mean, p99, longest, times] = latencies(run.row, runs);
+    let [mean, p99, longest, over, times] = latencies(run.row, runs);
     let counts = [
         number(outcome.write_amplification),
         percent(outcome.write_hit_ratio),
@@ -181,6 +195,7 @@ fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 14] {
         mean,
         p99,
         longest,
+        over,
         times,
         amplification,
         hits,
@@ -193,10 +208,11 @@ fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 14] {
     ]
 }
 
-/// Mean, 99th percentile, maximum, and the mean over that of the baseline; or that they mean nothing.
-fn latencies(row: &Row, runs: &[Named<'_>]) -> [Cell; 4] {
+/// Mean, 99th percentile, maximum, how many were over the limit, and the mean over that of the baseline; or that they
+/// mean nothing.
+fn latencies(row: &Row, runs: &[Named<'_>]) -> [Cell; 5] {
     if let Some(behind) = row.behind() {
-        return [Cell::Text(behind), Cell::Continued, Cell::Continued, Cell::Continued];
+        return [Cell::Text(behind), Cell::Continued, Cell::Continued, Cell::Continued, Cell::Continued];
     }
     let latency = &row.outcome.latency_ms.all;
     let is_yardstick = |other: &&Row| other.layer == BASELINE && is_same_disk(other, row);
@@ -204,5 +220,5 @@ fn latencies(row: &Row, runs: &[Named<'_>]) -> [Cell; 4] {
     let times = yardstick.map(|yardstick| latency.mean / yardstick.outcome.latency_ms.all.mean);
     let times = times.filter(|times| times.is_finite()).map_or("-".to_owned(), |times| format!("{}×", number(times)));
     let [mean, p99, longest] = [latency.mean, latency.p99, latency.max].map(milliseconds);
-    [mean, p99, longest, times].map(Cell::Text)
+    [mean, p99, longest, count(row.outcome.requests_over_limit), times].map(Cell::Text)
 }

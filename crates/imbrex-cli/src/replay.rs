@@ -25,6 +25,7 @@ use imbrex_runs::specification::{Growth, Specification};
 use imbrex_runs::trace_files::TraceFiles;
 use imbrex_runs::values::layer;
 use imbrex_runs::written::Written;
+use imbrex_terminal::duration;
 use imbrex_terminal::names::Names;
 use imbrex_terminal::output::OutputArguments;
 use imbrex_terminal::progress::Progress;
@@ -192,7 +193,13 @@ fn facts(row: &Row) -> String {
         ("blocks replayed per second", count(outcome.blocks_per_second as u64)),
     ];
     let steady = notes::when_steady(row).map(|after| ("steady", after));
-    pairs(["run", ">"], facts.into_iter().chain(zones).chain(steady))
+    let limit = duration::shown(row.options.limit_ns);
+    let over = (format!("requests that took longer than {limit}"), count(outcome.requests_over_limit));
+    let over = row.shows_limit().then_some(over);
+    let rest = outcome.rest_seconds.map(|rest| ("at rest after the last request", seconds(rest)));
+    let more = zones.into_iter().chain(rest).chain(steady);
+    let named = facts.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value));
+    pairs(["run", ">"], named.chain(over))
 }
 
 fn latencies(row: &Row) -> String {

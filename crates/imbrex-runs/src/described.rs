@@ -35,6 +35,11 @@ pub struct Options {
     /// Requests outstanding at a time in a closed loop; null if they arrive when the trace says
     #[schemars(range(min = 1, max = MAX_QUEUE_DEPTH))]
     queue_depth: Option<u32>,
+    /// Whether requests of a closed loop kept the trace's pauses
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    paced: Option<bool>,
+    /// Reads and writes that took longer than this many nanoseconds were counted
+    limit_ns: u64,
     /// The order in which the disk performed the operations in its queue
     scheduler: SchedulerArgument,
     /// Operations in that queue at most
@@ -67,6 +72,9 @@ pub struct Options {
     map_memory: Option<u64>,
     /// Whether what was left in RAM was written at the end, and counted
     flush: bool,
+    /// Whether the layer had idle time after the last request
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    rest: Option<bool>,
     /// Whether accesses took no time
     untimed: bool,
     /// Whether the layer could read its map ahead of time
@@ -129,6 +137,8 @@ pub struct Outcome {
     write_amplification: f64,
     /// Time from arrival to completion, in milliseconds
     latency_ms: LatencyMs,
+    /// Reads and writes that took longer than the limit
+    requests_over_limit: u64,
     /// Written blocks that updated a buffered block
     write_hit_blocks: u64,
     /// Written blocks that updated a buffered block, of all written blocks
@@ -166,6 +176,9 @@ pub struct Outcome {
     arrival_seconds: Option<f64>,
     /// The part of that time in which the disk was busy
     disk_busy_ratio: f64,
+    /// How long after the last completion nothing was left to clean, in seconds
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    rest_seconds: Option<f64>,
     /// Cylinders that the head travelled
     seek_cylinders: u64,
     /// What the bands hold at the end

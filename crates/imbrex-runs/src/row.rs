@@ -171,6 +171,14 @@ impl Row {
         self.outcome.falls_behind().map(|times| format!("cannot keep up: {} × the time", table::number(times)))
     }
 
+    /// Whether people should see how many requests took longer than the limit: some did, and not because the layer cannot
+    /// keep up, or a limit was chosen.
+    #[must_use]
+    pub fn shows_limit(&self) -> bool {
+        let is_chosen = self.options.limit_ns != ReplayOptions::default().limit_ns;
+        is_chosen || (self.behind().is_none() && self.outcome.requests_over_limit > 0)
+    }
+
     /// What was mended in the trace and what was left out, if anything.
     pub fn mended(&self, names: &Names) -> Option<String> {
         let said = mended(&self.irregularities, self.volume.as_deref());
@@ -191,6 +199,7 @@ impl Row {
     pub fn circumstances(&self) -> String {
         let options = &self.options;
         let load = match options.queue_depth {
+            Some(depth) if options.paced => format!("arrivals as in the trace, at most {depth} at a time"),
             Some(depth) => format!("closed loop of {depth}"),
             None => "arrivals as in the trace".to_owned(),
         };
@@ -219,6 +228,7 @@ impl Row {
             (self.dense, "written blocks side by side"),
             (options.stretch_bytes.is_some(), "addresses stretched over the disk"),
             (options.flush, "flushed at the end"),
+            (options.rest, "idle time at the end"),
             (options.untimed, "nothing takes time"),
             (!options.idle, "no idle time"),
             (options.as_live, "journal priced"),

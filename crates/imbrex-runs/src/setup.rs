@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::case::{Case, Fit, named_drive};
 use crate::settings::{self, Setting, setting};
 use crate::steady::{ROUNDS, WINDOW};
-use crate::values::{Capacity, Size, part, requests};
+use crate::values::{Capacity, Size, Time, part, requests};
 use crate::written::{self, TextOrNumber, Written};
 use crate::wrong::Wrong;
 
@@ -67,6 +67,15 @@ pub struct Setup {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_QUEUE_DEPTH)))]
     #[schemars(range(min = 1, max = MAX_QUEUE_DEPTH))]
     pub queue_depth: Option<u32>,
+    /// With --queue-depth, keep the pauses that the trace has between requests, too: one arrives when there is room for it,
+    /// and as long after the one before as in the trace, or longer
+    #[arg(long, requires = "queue_depth")]
+    pub paced: bool,
+    /// Count the reads and writes that take longer than TIME, such as 7s or 2min
+    #[arg(long, value_name = "TIME", default_value_t = Time(ReplayOptions::default().limit_ns), value_parser = Time::read)]
+    #[serde(with = "written")]
+    #[schemars(with = "TextOrNumber")]
+    pub limit: Time,
     /// The order in which the disk performs the operations in its queue
     #[arg(long, value_enum, default_value_t = SchedulerArgument::Fcfs)]
     pub scheduler: SchedulerArgument,
@@ -120,6 +129,10 @@ pub struct Setup {
     /// Write what is left in RAM at the end to the media, and count that too
     #[arg(long)]
     pub flush: bool,
+    /// Let the layers clean after the last request until nothing is left to clean, and say how long that takes; all other
+    /// figures are without it
+    #[arg(long)]
+    pub rest: bool,
     /// Let accesses take no time, and measure counts alone
     #[arg(long, conflicts_with = "scheduler")]
     pub untimed: bool,
@@ -238,6 +251,8 @@ impl Setup {
     pub fn options(&self) -> ReplayOptions {
         ReplayOptions {
             queue_depth: self.queue_depth,
+            paced: self.paced,
+            limit_ns: self.limit.0,
             scheduler: self.scheduler.into(),
             scheduler_depth: self.scheduler_depth,
             prefill: self.prefill,
@@ -249,6 +264,7 @@ impl Setup {
             journal_blocks: self.journal_blocks,
             map_memory: self.map_memory.map(Size::bytes),
             flush: self.flush,
+            rest: self.rest,
             untimed: self.untimed,
             beyond: self.beyond.into(),
             ..ReplayOptions::default()

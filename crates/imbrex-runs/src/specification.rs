@@ -132,6 +132,9 @@ impl Specification {
         if setup.journal_blocks.is_some() && !setup.as_live {
             return Err(Wrong::new(&["journal_blocks"], "it needs as_live".to_owned()));
         }
+        if setup.paced && setup.queue_depth.is_none() {
+            return Err(Wrong::new(&["paced"], "it needs queue_depth".to_owned()));
+        }
         if setup.steady_rounds.is_some() && !setup.steady {
             return Err(Wrong::new(&["steady_rounds"], "it needs steady".to_owned()));
         }
@@ -188,14 +191,14 @@ mod tests {
     fn options_and_fields_say_the_same() {
         let words = "zipf --layers fifo-log,sac --jobs 2 --event D --volume 3 --drive small-zoned --capacity 1GiB \
                      --zone-size 2MiB --conventional-zones 10% --buffer 300blocks --set fifo-log.spare_zones=2 --requests 9 --seed 7 \
-                     --queue-depth 4 --scheduler c-look --scheduler-depth 8 --prefill 0.5 --warm-up 90s --no-idle \
+                     --queue-depth 4 --paced --limit 2min --rest --scheduler c-look --scheduler-depth 8 --prefill 0.5 --warm-up 90s --no-idle \
                      --as-live --journal-blocks 64 --trace-format msr --dense --beyond wrap --repeat 3";
         let words = Words::try_parse_from(words.split_whitespace()).map_err(|e| e.to_string()).unwrap();
         let fields = json!({
             "workloads": ["zipf"], "layers": ["fifo-log", "sac"], "jobs": 2, "event": "D", "volume": "3",
             "drive": "small-zoned", "capacity": 1 << 30, "zone_size": "2MiB", "conventional_zones": "10%",
             "buffer": "300blocks", "config": { "fifo-log": { "spare_zones": 2 } }, "requests": 9, "seed": 7,
-            "queue_depth": 4, "scheduler": "c-look", "scheduler_depth": 8, "prefill": 0.5, "warm_up": "90s",
+            "queue_depth": 4, "paced": true, "limit": "120s", "rest": true, "scheduler": "c-look", "scheduler_depth": 8, "prefill": 0.5, "warm_up": "90s",
             "no_idle": true, "as_live": true, "journal_blocks": 64, "trace_format": "msr", "dense": true,
             "beyond": "wrap", "repeat": 3,
         });
@@ -232,6 +235,8 @@ mod tests {
             (json!({ "untimed": true, "scheduler": "sptf" }), "untimed: it cannot be used with scheduler"),
             (json!({ "map_memory": "1MiB", "as_live": true }), "map_memory: it cannot be used with as_live"),
             (json!({ "journal_blocks": 7 }), "journal_blocks: it needs as_live"),
+            (json!({ "paced": true }), "paced: it needs queue_depth"),
+            (json!({ "limit": "30" }), "limit: write a time such as"),
             (json!({ "steady": true, "warm_up": 7 }), "steady: it cannot be used with warm_up"),
             (json!({ "steady": true, "repeat": 7 }), "steady: it cannot be used with repeat"),
             (json!({ "steady": true, "extend": "1GiB@1%" }), "steady: it cannot be used with extend"),

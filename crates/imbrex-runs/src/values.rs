@@ -1,5 +1,6 @@
 //! Values that runs are specified by: names of layers, sizes, parts of a whole.
 
+use std::fmt;
 use std::num::NonZeroU64;
 
 use imbrex::drive::ConventionalZones;
@@ -98,6 +99,26 @@ impl Written for Capacity {
 
     fn text(&self) -> String {
         self.bytes().map_or("fit".to_owned(), |bytes| Size(bytes).text())
+    }
+}
+
+/// A time in nanoseconds.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Time(pub u64);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&duration::shown(self.0).replace(' ', ""))
+    }
+}
+
+impl Written for Time {
+    fn read(text: &str) -> Result<Self, String> {
+        nanoseconds(text).map(Self).ok_or_else(|| "write a time such as 500ms, 30s, 10min or 2h".to_owned())
+    }
+
+    fn text(&self) -> String {
+        duration::written(self.0)
     }
 }
 

@@ -22,7 +22,7 @@ impl Listener for Nobody {
 /// Runs that have, among them, everything that a row may have.
 fn rows() -> Vec<Value> {
     let specified = [
-        json!({ "workloads": ["zipf"], "layers": ["amphisbaena"], "warm_up": 50, "window": "100req", "queue_depth": 2 }),
+        json!({ "workloads": ["zipf"], "layers": ["amphisbaena"], "warm_up": 50, "window": "100req", "queue_depth": 2, "paced": true, "rest": true }),
         json!({ "workloads": ["zipf"], "layers": ["lru-cache"], "drive": "st8000as0002", "warm_up": "1ms" }),
         json!({ "workloads": ["zipf"], "layers": ["fifo-log"], "contents": ["50%"], "config": { "fifo-log": { "spare_zones": 2 } } }),
         json!({ "workloads": ["zipf"], "layers": ["zone-alloy"], "drive": "zonealloy", "extend": ["1GiB@10%", "1GiB@20%"] }),

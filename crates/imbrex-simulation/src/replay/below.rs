@@ -43,6 +43,10 @@ impl StackDevice for Simulation {
         self.flush_from(now_ns).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
     }
 
+    fn rest(&mut self) -> Result<u64, Box<Fault>> {
+        Self::rest(self).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
+    }
+
     fn busy_ns(&self) -> u64 {
         self.machine.disk.busy_ns()
     }

@@ -74,12 +74,34 @@ impl Simulation {
         }
     }
 
-    /// Offers the layer the time until `until_ns`.
-    pub(super) fn use_idle_time(&mut self, until_ns: u64) -> Result<(), Box<Fault>> {
+    /// How long after the last completion nothing is left to clean, if the layer is to have idle time then.
+    pub(super) fn rest_seconds(&mut self) -> Result<Option<f64>, Box<Fault>> {
+        if !self.options.rest {
+            return Ok(None);
+        }
+        let done_ns = self.machine.latest_ns();
+        Ok(Some(self.rest()?.saturating_sub(done_ns) as f64 / 1e9))
+    }
+
+    /// Lets the layer have idle time until nothing is left to clean, here and on the devices of a stack; when that is
+    /// done.
+    pub(super) fn rest(&mut self) -> Result<u64, Box<Fault>> {
+        self.machine.drain()?;
+        self.machine.scheduled = None;
+        self.machine.now_ns = self.machine.latest_ns();
+        let own_ns = self.use_idle_time(u64::MAX)?;
+        let below = self.machine.disk.below_mut().iter_mut();
+        below.map(|device| device.rest()).try_fold(own_ns, |latest_ns, ns| Ok(latest_ns.max(ns?)))
+    }
+
+    /// Offers the layer the time until `until_ns`; when the last of its steps ended that moved something, or else when
+    /// that time began.
+    pub(super) fn use_idle_time(&mut self, until_ns: u64) -> Result<u64, Box<Fault>> {
         let since_ns = self.machine.now_ns;
+        let mut worked_until_ns = since_ns;
         let mut is_growing = self.is_growing();
         if !self.options.idle && !is_growing {
-            return Ok(());
+            return Ok(worked_until_ns);
         }
         self.waiting.clear();
         let (mut idle_steps, mut is_held) = (0, false);
@@ -92,7 +114,10 @@ impl Simulation {
             self.machine.now_ns = begin_ns;
             let given_back = self.machine.given_back;
             let (step, took_ns) = self.clean(Pressure::Idle { ns: self.machine.now_ns - since_ns }, None)?;
-            idle_steps += u64::from(!self.plan.is_empty());
+            if !self.plan.is_empty() {
+                idle_steps += 1;
+                worked_until_ns = self.machine.now_ns;
+            }
             self.idle.ns += took_ns;
             if is_growing && let Some(growing) = &mut self.growing {
                 growing.stepped(took_ns, self.machine.now_ns, until_ns);
@@ -111,7 +136,7 @@ impl Simulation {
         }
         self.idle.episodes += u64::from(idle_steps > 0);
         self.idle.steps += idle_steps;
-        Ok(())
+        Ok(worked_until_ns)
     }
 
     /// When idle time that began at `since_ns` is first offered. How the layer stands takes longer to say than most

@@ -78,6 +78,8 @@ pub enum Moment {
     Request(u64),
     /// While the layer grew, after the last request.
     Growth,
+    /// In idle time after the last request.
+    Rest,
     /// While what lay in RAM was written at the end.
     Flush,
     /// While everything was read back at the end.
@@ -91,6 +93,7 @@ impl fmt::Display for Moment {
             Self::Prefill => f.write_str("while the disk was filled"),
             Self::Request(number) => write!(f, "request {number}"),
             Self::Growth => f.write_str("while it grew"),
+            Self::Rest => f.write_str("in the idle time at the end"),
             Self::Flush => f.write_str("writing what lay in RAM at the end"),
             Self::ReadBack => f.write_str("reading everything back"),
         }

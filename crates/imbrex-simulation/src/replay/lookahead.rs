@@ -66,6 +66,43 @@ struct Loop {
     free_since: VecDeque<u64>,
     /// How many of the requests ahead have arrived.
     arrived: usize,
+    /// How much later than in the trace requests arrive, if they keep the trace's pauses.
+    late_ns: Option<u64>,
+    /// When the trace has the requests ahead that have not arrived.
+    traced_ns: VecDeque<u64>,
+}
+
+impl Loop {
+    fn new(depth: u32, paced: bool) -> Self {
+        Self {
+            free_since: (0..depth).map(|_| 0).collect(),
+            arrived: 0,
+            late_ns: paced.then_some(0),
+            traced_ns: VecDeque::with_capacity(WINDOW),
+        }
+    }
+
+    /// When a request arrives that may from `free_ns` on, and that the trace has at `traced_ns`.
+    fn arrival(&mut self, free_ns: u64, traced_ns: u64) -> u64 {
+        let Some(late_ns) = &mut self.late_ns else { return free_ns };
+        let arrival_ns = free_ns.max(traced_ns.saturating_add(*late_ns));
+        *late_ns = arrival_ns - traced_ns;
+        arrival_ns
+    }
+
+    /// When the next request from the trace arrives; `u64::MAX` if it is not let in yet.
+    fn read(&mut self, traced_ns: u64) -> u64 {
+        match self.free_since.pop_front() {
+            Some(free_ns) => {
+                self.arrived += 1;
+                self.arrival(free_ns, traced_ns)
+            }
+            None => {
+                self.traced_ns.push_back(traced_ns);
+                u64::MAX
+            }
+        }
+    }
 }
 
 pub(super) struct Lookahead<'a> {
@@ -91,7 +128,7 @@ pub(super) struct Lookahead<'a> {
 impl<'a> Lookahead<'a> {
     /// Begins at the next request of `source`; with a queue depth in a closed loop.
     pub(super) fn new(source: &'a mut dyn TraceSource, addressing: Addressing, options: &ReplayOptions) -> Self {
-        let closed = options.queue_depth.map(|depth| Loop { free_since: (0..depth).map(|_| 0).collect(), arrived: 0 });
+        let closed = options.queue_depth.map(|depth| Loop::new(depth, options.paced));
         let mut held = Vec::with_capacity(WINDOW);
         held.push(Pending::NONE);
         Self {
@@ -164,12 +201,13 @@ impl<'a> Lookahead<'a> {
         self.held[self.next - 1]
     }
 
-    /// A request was completed: in a closed loop the next one arrives.
+    /// A request was completed: in a closed loop the next one arrives, now or after the trace's pause.
     pub(super) fn completed(&mut self, now_ns: u64) {
         let Some(closed) = &mut self.closed else { return };
         match self.held.get_mut(self.next + closed.arrived) {
             Some(next) => {
-                next.arrival_ns = now_ns;
+                let traced_ns = closed.traced_ns.pop_front().unwrap_or(0);
+                next.arrival_ns = closed.arrival(now_ns, traced_ns);
                 closed.arrived += 1;
             }
             None => closed.free_since.push_back(now_ns),
@@ -211,11 +249,7 @@ impl<'a> Lookahead<'a> {
             if self.first_measured.is_none() && !is_warm_up(self.warm_up, traced.arrival_ns, self.read) {
                 self.first_measured = Some(self.read);
             }
-            let mut arrival_ns = traced.arrival_ns;
-            if let Some(closed) = &mut self.closed {
-                arrival_ns = closed.free_since.pop_front().unwrap_or(u64::MAX);
-                closed.arrived += usize::from(arrival_ns != u64::MAX);
-            }
+            let arrival_ns = self.closed.as_mut().map_or(traced.arrival_ns, |closed| closed.read(traced.arrival_ns));
             let pending = Pending { request, arrival_ns, number: self.read, bytes: traced.bytes };
             self.reads += usize::from(pending.is_read());
             self.held.push(pending);

@@ -82,6 +82,8 @@ pub(super) struct Served {
     /// The sum over all requests; 2^64 ns would be reached by a week's trace on an overloaded disk.
     pub latency_ns: u128,
     pub max_latency_ns: u64,
+    /// Requests that took longer than the limit.
+    pub over_limit: u64,
 }
 
 /// What the host asked for and got.
@@ -95,7 +97,7 @@ pub(super) struct HostTotals {
 }
 
 impl HostTotals {
-    pub(super) fn add(&mut self, request: &Request, bytes: u32, latency_ns: u64) {
+    pub(super) fn add(&mut self, request: &Request, bytes: u32, latency_ns: u64, limit_ns: u64) {
         let served = match request.access {
             Access::Read => &mut self.read,
             Access::Write => &mut self.write,
@@ -106,6 +108,7 @@ impl HostTotals {
         served.bytes += u64::from(bytes);
         served.latency_ns += u128::from(latency_ns);
         served.max_latency_ns = served.max_latency_ns.max(latency_ns);
+        served.over_limit += u64::from(latency_ns > limit_ns);
     }
 
     pub(super) fn requests(&self) -> u64 {

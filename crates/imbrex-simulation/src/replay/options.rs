@@ -16,6 +16,14 @@ pub struct ReplayOptions {
     /// trace's times are ignored. `None`, the default, is an open loop: requests arrive when the trace says. At most
     /// [`MAX_QUEUE_DEPTH`].
     pub queue_depth: Option<u32>,
+    /// Whether requests of a closed loop keep the pauses that the trace has between them: one arrives when there is room
+    /// for it, and as long after the one before as in the trace, at least. What the disk is late is not made up for.
+    /// Default no.
+    #[serde(skip_serializing_if = "is_off")]
+    pub paced: bool,
+    /// Reads and writes that take longer than this are counted. Default 30 s, after which Linux gives a command to a
+    /// disk up (`SD_TIMEOUT` of `drivers/scsi/sd.h`).
+    pub limit_ns: u64,
     /// The order in which the disk performs the operations in its queue. Default [`Scheduler::Fcfs`].
     pub scheduler: Scheduler,
     /// Operations in that queue, those included that wait for others which touch the same blocks; what was planned
@@ -61,6 +69,10 @@ pub struct ReplayOptions {
     /// Whether the layer writes what lies in RAM to the media after the last request, as when a host flushes; what that
     /// moves counts. Default no.
     pub flush: bool,
+    /// Whether the layer has idle time after the last request, until it has nothing more to clean; how long that takes is
+    /// measured, and nothing else of it. Default no.
+    #[serde(skip_serializing_if = "is_off")]
+    pub rest: bool,
     /// Whether accesses and resets take no time, so that nothing but counts is measured: what depends on time, such as
     /// how long the disk is idle, then rests on arrivals alone. Default no.
     pub untimed: bool,
@@ -102,6 +114,8 @@ impl Default for ReplayOptions {
     fn default() -> Self {
         Self {
             queue_depth: None,
+            paced: false,
+            limit_ns: 30_000_000_000,
             scheduler: Scheduler::Fcfs,
             scheduler_depth: 32,
             prefill: 1.0,
@@ -116,6 +130,7 @@ impl Default for ReplayOptions {
             gather: GATHER,
             map_memory: None,
             flush: false,
+            rest: false,
             untimed: false,
             prefetch: true,
             beyond: Beyond::Error,
@@ -241,6 +256,9 @@ impl ReplayOptions {
         self.check_watched(disk)?;
         if let Some(depth) = self.queue_depth.filter(|depth| !(1..=MAX_QUEUE_DEPTH).contains(depth)) {
             return wrong("queue_depth", format!("{depth} is not from 1 to {MAX_QUEUE_DEPTH}"));
+        }
+        if self.paced && self.queue_depth.is_none() {
+            return wrong("paced", "requests arrive when the trace says; choose a queue_depth".to_owned());
         }
         if !(1..=MAX_SCHEDULER_DEPTH).contains(&self.scheduler_depth) {
             return wrong(

@@ -43,6 +43,8 @@ pub struct Outcome {
     pub write_amplification: f64,
     /// Time from arrival to completion.
     pub latency_ms: LatencyMs,
+    /// Reads and writes that took longer than the limit of the options.
+    pub requests_over_limit: u64,
     /// Written blocks that updated a buffered block.
     pub write_hit_blocks: u64,
     /// Written blocks that updated a buffered block, of all written blocks.
@@ -81,6 +83,9 @@ pub struct Outcome {
     pub arrival_seconds: Option<f64>,
     /// The part of that time in which the disk, or the busiest device of a stack, was busy.
     pub disk_busy_ratio: f64,
+    /// How long after the last completion nothing was left to clean, if the layer had idle time then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest_seconds: Option<f64>,
     /// How many cylinders the head has travelled, or the heads of all disks of a stack; on an interlaced disk a cylinder
     /// is a track.
     pub seek_cylinders: u64,
@@ -240,6 +245,7 @@ impl Outcome {
             media_write_blocks,
             write_amplification: ratio(media_write_blocks.total(), host.write.blocks),
             latency_ms: LatencyMs::new(latencies, &host.read, &host.write),
+            requests_over_limit: host.read.over_limit + host.write.over_limit,
             write_hit_blocks: media.event(Event::WriteHit),
             write_hit_ratio: ratio(media.event(Event::WriteHit), host.write.blocks),
             write_hit_ratio_requests: ratio(host.write_hit_requests, host.write.requests),
@@ -257,6 +263,7 @@ impl Outcome {
             idle_cleaning: CleaningTime::new(idle),
             simulated_seconds: times.measured_ns as f64 / 1e9,
             arrival_seconds: None,
+            rest_seconds: None,
             // What a device of a stack did with the idle time before the first request that is measured is known, and
             // counted, only when that request asks something of it.
             disk_busy_ratio: ratio(times.busy_ns.min(times.measured_ns), times.measured_ns),

@@ -100,6 +100,7 @@ fn stack(setup: &Setup<'_>, cache: &Configured<'_>, options: &ReplayOptions) -> 
     let options = configured::below_journal(options);
     let options = ReplayOptions {
         queue_depth: None,
+        paced: false,
         scheduler: Scheduler::Fcfs,
         window: None,
         each_request: false,

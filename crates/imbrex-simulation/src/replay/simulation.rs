@@ -200,13 +200,12 @@ impl Simulation {
         if let Some(series) = &mut self.series {
             series.finish(observer);
         }
-        let look = |looks: &Looks| looks.end(ahead.requests(), &*self.layer, observer);
-        let contents = self.looks.as_ref().map(look).transpose()?;
-        let outcome = self.outcome().looked_at(contents.as_ref());
+        let outcome = self.outcome_at_end(&ahead, observer)?;
+        let rest_seconds = self.rest_seconds().map_err(|fault| self.error(Moment::Rest, fault))?;
         if self.options.verify {
             self.read_back().map_err(|fault| self.error(Moment::ReadBack, fault))?;
         }
-        Ok(outcome)
+        Ok(Outcome { rest_seconds, ..outcome })
     }
 
     fn look_ahead<'a>(&self, source: &'a mut dyn TraceSource) -> Lookahead<'a> {
@@ -314,7 +313,7 @@ impl Simulation {
     /// A request of `bytes` bytes took `latency_ns`.
     #[inline]
     pub(super) fn served(&mut self, request: &Request, bytes: u32, latency_ns: u64) {
-        self.host.add(request, bytes, latency_ns);
+        self.host.add(request, bytes, latency_ns, self.options.limit_ns);
         self.latencies.add(request.access, latency_ns);
     }
 

@@ -22,6 +22,9 @@ pub(super) trait StackDevice: Send {
     /// Writes what its layer, and those below, have in RAM to the media, from `now_ns` on; when that is done.
     fn flush_above(&mut self, now_ns: u64) -> Result<u64, Box<Fault>>;
 
+    /// Lets its layer, and those below, have idle time until nothing is left to clean; when that is done.
+    fn rest(&mut self) -> Result<u64, Box<Fault>>;
+
     /// How long its drive has been busy since that was last forgotten.
     fn busy_ns(&self) -> u64;
 

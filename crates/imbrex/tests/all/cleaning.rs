@@ -205,6 +205,19 @@ fn idle_time_is_offered_after_a_while_and_a_step_is_not_cut_short() {
 }
 
 #[test]
+fn how_long_cleaning_goes_on_after_the_end_is_measured_and_nothing_else_of_it() {
+    let trace = || vec![request(0, Access::Read, 0, 1)];
+    let after = ReplayOptions { idle_after_ns: FAR / 2, ..ReplayOptions::default() };
+    let rest = |steps: &[Step], idle| run(steps, trace(), &ReplayOptions { rest: true, idle, ..after.clone() }).1;
+    let rested = rest(&[Step::More; 2], true);
+    assert_eq!(rested.rest_seconds, Some((FAR / 2 + 2 * FAR) as f64 / 1e9));
+    let plain = run(&[Step::More; 2], trace(), &after).1;
+    assert_eq!(plain, Outcome { rest_seconds: None, ..rested });
+    assert_eq!(rest(&[], true).rest_seconds, Some(0.0), "waiting for nothing is no work");
+    assert_eq!(rest(&[Step::More; 2], false).rest_seconds, Some(0.0));
+}
+
+#[test]
 fn space_comes_back_with_its_record() {
     use Call::{Blocked, Freed, Write};
     let trace = || vec![request(0, Access::Write, 1, 1)];

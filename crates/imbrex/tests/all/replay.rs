@@ -10,8 +10,8 @@ use imbrex::layers::find;
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::replay::{
-    Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Setup, Simulation, Window,
-    WindowOutcome,
+    Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Scheduler, Setup, Simulation,
+    WarmUp, Window, WindowOutcome,
 };
 use imbrex::trace::{TraceRequest, Workload};
 
@@ -48,6 +48,36 @@ fn an_open_loop_queues_and_a_closed_loop_does_not_overrun() {
     assert_eq!(closed.latency_ms.read.max, ms(FAR + NEAR), "the third arrives when the first completes");
     let deep = ReplayOptions { queue_depth: Some(1000), ..ReplayOptions::default() };
     assert_eq!(conventional(&deep, trace()).unwrap().latency_ms.all.max, ms(2 * FAR + NEAR));
+}
+
+#[test]
+fn a_paced_loop_keeps_the_pauses_of_the_trace() {
+    let trace = || vec![request(0, WRITE, 9, 1), request(0, READ, 10, 1), request(10 * FAR, READ, 9, 1)];
+    let paced = |depth| ReplayOptions { queue_depth: Some(depth), paced: true, ..ReplayOptions::default() };
+    for depth in [2, 1000] {
+        let outcome = conventional(&paced(depth), trace()).unwrap();
+        assert_eq!(outcome.simulated_seconds, 11.0 * FAR as f64 / 1e9, "as in the trace, where it is never late");
+        assert_eq!(outcome.latency_ms.read.max, ms(FAR + NEAR));
+    }
+    // One at a time, the second begins when the first is done, and all behind it are as late.
+    let one = conventional(&paced(1), trace()).unwrap();
+    assert_eq!(one.simulated_seconds, 12.0 * FAR as f64 / 1e9);
+    assert_eq!((one.latency_ms.read.max, one.latency_ms.all.max), (ms(FAR), ms(FAR)));
+    // The disk's queue sees the same.
+    let queued = ReplayOptions { scheduler: Scheduler::CLook, scheduler_depth: 1, ..paced(1) };
+    assert_eq!(conventional(&queued, trace()).unwrap().simulated_seconds, one.simulated_seconds);
+}
+
+#[test]
+fn requests_over_the_limit_are_counted() {
+    let trace = || vec![request(0, WRITE, 9, 1), request(0, READ, 10, 1), request(0, READ, 11, 1)];
+    let over = |limit_ns| {
+        let options = ReplayOptions { limit_ns, ..ReplayOptions::default() };
+        conventional(&options, trace()).unwrap().requests_over_limit
+    };
+    assert_eq!([FAR - 1, FAR, FAR + NEAR, FAR + 2 * NEAR].map(over), [3, 2, 1, 0]);
+    let warm = ReplayOptions { limit_ns: FAR, warm_up: Some(WarmUp::Requests(2)), ..ReplayOptions::default() };
+    assert_eq!(conventional(&warm, trace()).unwrap().requests_over_limit, 1, "those of the warm-up are left out");
 }
 
 #[test]
@@ -96,6 +126,7 @@ fn options_without_meaning_are_refused() {
     refused(ReplayOptions { prefill: 1.5, ..ReplayOptions::default() });
     refused(ReplayOptions { prefill: f64::NAN, ..ReplayOptions::default() });
     refused(ReplayOptions { trimmed: -0.5, ..ReplayOptions::default() });
+    refused(ReplayOptions { paced: true, ..ReplayOptions::default() });
     refused(ReplayOptions { queue_depth: Some(0), ..ReplayOptions::default() });
     refused(ReplayOptions { as_live: true, journal_blocks: Some(256), ..ReplayOptions::default() });
 }

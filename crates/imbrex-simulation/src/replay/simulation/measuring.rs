@@ -3,7 +3,7 @@
 use super::super::lookahead::Lookahead;
 use super::super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
 use super::super::outcome::{Below, Outcome, Times};
-use super::{ReplayError, Simulation};
+use super::{Looks, Observer, ReplayError, Simulation};
 use imbrex_core::event::Counted;
 
 impl Simulation {
@@ -51,6 +51,17 @@ impl Simulation {
         }
         self.machine.disk.below().iter().for_each(|device| media.add_below(&device.totals().media));
         Totals { media, host: self.host }
+    }
+
+    /// What was measured, and what lies where at the end, if it is looked at.
+    pub(super) fn outcome_at_end(
+        &self,
+        ahead: &Lookahead<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, ReplayError> {
+        let look = |looks: &Looks| looks.end(ahead.requests(), &*self.layer, observer);
+        let contents = self.looks.as_ref().map(look).transpose()?;
+        Ok(self.outcome().looked_at(contents.as_ref()))
     }
 
     pub(in super::super) fn outcome(&self) -> Outcome {
