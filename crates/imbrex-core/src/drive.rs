@@ -88,6 +88,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("small-hybrid", include_str!("../../../drives/small-hybrid.toml")),
     ("small-zoned", include_str!("../../../drives/small-zoned.toml")),
     ("ssd-pore", include_str!("../../../drives/ssd-pore.toml")),
+    ("ssd-sata", include_str!("../../../drives/ssd-sata.toml")),
     ("st8000as0002", include_str!("../../../drives/st8000as0002.toml")),
     ("tiny-conventional", include_str!("../../../drives/tiny-conventional.toml")),
     ("tiny-interlaced", include_str!("../../../drives/tiny-interlaced.toml")),
