@@ -14,6 +14,7 @@ mod notes;
 mod numbers;
 mod paged_volumes;
 mod program;
+mod rebuild;
 mod reproduce;
 mod reproduction;
 mod results;
