@@ -40,6 +40,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Compare(compare::Compare),
+    Advise(imbrex_advice::Advise),
     Bound(bound::Bound),
     Replay(replay::Replay),
     Reproduce(imbrex_papers::Reproduce),
@@ -83,6 +84,7 @@ impl Command {
     fn run(self) -> Result<()> {
         match self {
             Self::Compare(command) => command.run(),
+            Self::Advise(command) => command.run(),
             Self::Bound(command) => command.run(),
             Self::Replay(command) => command.run(),
             Self::Reproduce(command) => command.run(),

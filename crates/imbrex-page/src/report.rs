@@ -17,6 +17,7 @@ pub struct Report {
     title: String,
     command: Option<String>,
     program: String,
+    said: Vec<String>,
     quantiles: Vec<f64>,
     runs: Vec<Row>,
     /// What is told of each run beside its row.
@@ -63,6 +64,11 @@ impl Report {
     /// Says which command made the results.
     pub fn made_by(&mut self, command: String) {
         self.command = Some(command);
+    }
+
+    /// Says this before everything else, a paragraph each.
+    pub fn say(&mut self, paragraphs: &[String]) {
+        self.said.extend_from_slice(paragraphs);
     }
 
     /// Says which file the runs come from that are added from now on. Runs of two files are held against each other.
@@ -151,6 +157,7 @@ impl Report {
             "title": self.title,
             "command": self.command,
             "program": self.program,
+            "said": self.said,
             "runs": self.runs,
             "about": self.about,
             "series": self.series.iter().map(series).collect::<Vec<_>>(),

@@ -16,6 +16,9 @@ use crate::steady::Steady;
 use crate::workload::Known;
 use crate::wrong::Wrong;
 
+/// A drive on which a zone is no large part.
+const LARGE_BYTES: u64 = 128 << 30;
+
 /// Everything about a run but its layer and its workload.
 pub struct Chosen {
     /// The persistent buffer, for layers that have one.
@@ -129,17 +132,51 @@ impl Chosen {
         progress: &Progress,
         observer: &mut dyn Observer,
     ) -> Result<Row> {
-        let (drive, capacity_blocks, buffer_blocks, outcome) = self.perform(workload, case, |simulation, drive| {
-            let capacity_blocks = simulation.capacity();
-            let buffer_blocks = simulation.own_buffer_blocks().unwrap_or(self.buffer_blocks(workload, case));
-            let mut source = workload.open(progress)?;
-            let outcome = simulation.run_timed(&mut source, observer)?;
-            Ok((drive.clone(), capacity_blocks, buffer_blocks, outcome))
-        })?;
+        Ok(self.replay_weighed(workload, case, progress, observer)?.0)
+    }
+
+    /// Replays `workload` on the layer of `case`, and says how many bytes of memory its maps take at most.
+    ///
+    /// # Errors
+    /// Those of [`Chosen::replay`].
+    pub fn replay_weighed(
+        &self,
+        workload: &Known,
+        case: &Case,
+        progress: &Progress,
+        observer: &mut dyn Observer,
+    ) -> Result<(Row, u64)> {
+        let (drive, capacity_blocks, buffer_blocks, memory, outcome) =
+            self.perform(workload, case, |simulation, drive| {
+                let capacity_blocks = simulation.capacity();
+                let buffer_blocks = simulation.own_buffer_blocks().unwrap_or(self.buffer_blocks(workload, case));
+                let memory = simulation.memory();
+                let mut source = workload.open(progress)?;
+                let outcome = simulation.run_timed(&mut source, observer)?;
+                Ok((drive.clone(), capacity_blocks, buffer_blocks, memory, outcome))
+            })?;
         let disk = Disk { drive: &drive, capacity_blocks, buffer: self.buffer, buffer_blocks };
         let (config, options) = (self.config(case.layer), self.options_for(workload));
         let row = Row::new(workload, case.layer, config, &disk, &options, outcome);
-        Ok(Row { steady: self.steady.clone(), ..row })
+        Ok((Row { steady: self.steady.clone(), ..row }, memory.most))
+    }
+
+    /// Blocks of the drive for each that the layer of `case` offers, where the drive is so large that it does not matter
+    /// that it has whole zones, and some to spare: what another block takes.
+    ///
+    /// # Errors
+    /// When the layer cannot be made on such a drive.
+    pub fn blocks_for_each(&self, workload: &Known, case: &Case) -> Result<f64, ReplayError> {
+        let large = workload.range.range_bytes.max(LARGE_BYTES);
+        let config = self.config(case.layer);
+        let offered = |bytes: u64| {
+            let buffer = self.buffer.blocks(bytes, case.drive.block_bytes);
+            let configured = case.configured(&config, buffer);
+            let drive = configured.sized(&case.drive, bytes / u64::from(case.drive.block_bytes), &self.options)?;
+            Ok::<_, ReplayError>((drive.media.capacity() as f64, configured.capacity(&drive, &self.options)? as f64))
+        };
+        let [(least, offers), (most, offers_more)] = [offered(large / 2)?, offered(large)?];
+        Ok((most - least) / (offers_more - offers))
     }
 
     /// Makes the layer of `case` for `workload`, and does `run` with it and its drive.

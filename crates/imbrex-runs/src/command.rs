@@ -13,6 +13,12 @@ impl Command {
         Self(env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect())
     }
 
+    /// One of these words.
+    #[must_use]
+    pub fn of(words: impl IntoIterator<Item = String>) -> Self {
+        Self(words.into_iter().collect())
+    }
+
     /// Chooses `value` for `option`, whatever was chosen before.
     #[must_use]
     pub fn with(mut self, option: &str, value: &str) -> Self {
@@ -26,6 +32,13 @@ impl Command {
             Some(word) => *word = value,
             None => self.0.extend([option.to_owned(), value]),
         }
+        self
+    }
+
+    /// With more words behind it.
+    #[must_use]
+    pub fn and(mut self, words: impl IntoIterator<Item = String>) -> Self {
+        self.0.extend(words);
         self
     }
 

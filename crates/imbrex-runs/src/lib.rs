@@ -28,6 +28,7 @@ pub mod row;
 pub mod run;
 pub mod saved;
 pub mod schema;
+pub mod search;
 pub mod seen;
 pub mod series;
 pub mod settings;

@@ -167,7 +167,8 @@ fn space(row: &Row) -> String {
 
 /// Whether the layer moved no block, rewrote and emptied nothing though something was written. A cache did if nothing
 /// has left it: what its flash moves is no matter of the cache.
-fn had_nothing_to_clean(row: &Row) -> bool {
+#[must_use]
+pub fn had_nothing_to_clean(row: &Row) -> bool {
     let outcome = &row.outcome;
     if let Some(home) = outcome.devices.last() {
         return outcome.evicted_blocks == 0 && home.outcome.host_write_blocks == 0;

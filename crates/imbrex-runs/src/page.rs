@@ -81,6 +81,11 @@ impl Page {
         self.report.add(values(rows)?).map_err(Error::msg)
     }
 
+    /// Says this before everything else, a paragraph each.
+    pub fn say(&mut self, paragraphs: &[String]) {
+        self.report.say(paragraphs);
+    }
+
     /// Adds rows that were read from a file, which is called `source`.
     ///
     /// # Errors

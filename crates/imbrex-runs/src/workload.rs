@@ -25,6 +25,8 @@ pub struct Known {
     limit: u64,
     /// How often it is replayed in succession.
     passes: Passes,
+    /// How many times as fast requests arrive.
+    speed: u64,
     /// What it is.
     pub info: TraceInfo,
     /// The volume whose requests these are, where the trace names volumes.
@@ -126,7 +128,7 @@ impl Known {
         let range = workload.range_of(&mut source)?;
         source.tell();
         let volume = source.volume();
-        Ok(Self { workload, limit, passes: Passes::ONE, info, volume, range })
+        Ok(Self { workload, limit, passes: Passes::ONE, speed: 1, info, volume, range })
     }
 
     /// The workload `times` times in succession. Each pass begins as long after the last request of the one before as
@@ -142,6 +144,14 @@ impl Known {
             ..self.range
         };
         Self { passes: Passes { times, period_ns, ..Passes::ONE }, range, ..self.clone() }
+    }
+
+    /// The workload with requests that arrive `speed` times as fast, by whole nanoseconds.
+    #[must_use]
+    pub fn hastened(&self, speed: NonZeroU64) -> Self {
+        let range = TraceRange { duration_ns: self.range.duration_ns / speed, ..self.range };
+        let passes = Passes { period_ns: self.passes.period_ns / speed, ..self.passes };
+        Self { speed: self.speed.saturating_mul(speed.get()), passes, range, ..self.clone() }
     }
 
     /// As many requests as `times` passes have: a specified workload goes on, others are repeated. A volume like a
@@ -180,6 +190,7 @@ impl Known {
         let is_repeated = again.times > 1;
         Ok(Watched {
             again: is_repeated.then(|| Again { workload: self.workload.clone(), of: again, done: 0 }),
+            speed: self.speed,
             ..first
         })
     }
@@ -212,6 +223,8 @@ pub struct Watched<'a> {
     last_ns: u64,
     /// What comes when it is over, if something does.
     again: Option<Again>,
+    /// How many times as fast requests arrive.
+    speed: u64,
     shown: Shown<'a>,
 }
 
@@ -242,7 +255,7 @@ impl<'a> Watched<'a> {
     }
 
     fn limited(workload: &Workload, limit: u64, shown: Shown<'a>) -> Result<Self, TraceError> {
-        Ok(Self { source: workload.open()?, limit, left: limit, last_ns: 0, again: None, shown })
+        Ok(Self { source: workload.open()?, limit, left: limit, last_ns: 0, again: None, speed: 1, shown })
     }
 
     /// Notes what was decided about the source because nobody had said it, and what is implausible about the times of
@@ -265,6 +278,9 @@ impl<'a> Watched<'a> {
         let limit = self.left.min(limit as u64);
         if limit > 0 {
             self.source.fill(batch, limit as usize)?;
+        }
+        if self.speed > 1 {
+            batch.iter_mut().for_each(|request| request.arrival_ns /= self.speed);
         }
         if let Some(Again { of, done, .. }) = &self.again {
             let later_ns = of.period_ns.saturating_mul(*done);

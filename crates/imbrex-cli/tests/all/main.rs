@@ -1,6 +1,7 @@
 //! What the program promises to those who run it. One program of tests, so that short ones run beside long ones.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod advice;
 mod bad_input;
 mod bands;
 mod bench;

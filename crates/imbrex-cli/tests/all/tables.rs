@@ -14,6 +14,7 @@ const SHOWN: [&str; 32] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
+    "advise LONG/one/two.csv zipf --trials 1 --requests 200",
     "bound LONG/one/two.csv zipf uniform --requests 300 --buffer 1MiB",
     "bound zipf --layers log-greedy,sepbit --drive small-zoned --requests 300 --beyond wrap",
     "compare zipf LONG/one/two.csv --layers lru-cache,sac --drive small-banded --queue-depth 1 --beyond wrap --bound --requests 300",

@@ -26,6 +26,7 @@ function parts(page, state) {
   const { runs } = state;
   const made = [];
   const add = (part) => { state.fills.push(part.fill); return part.node; };
+  if (page.said.length) made.push(section("said", "In short", page.said.map((one) => element("p", {}, one))));
   const differing = differences(runs);
   if (differing) made.push(section("differences", "What differs", differing));
   if (page.claims.length) made.push(section("claims", "Claims", claimsSection(page.claims)));

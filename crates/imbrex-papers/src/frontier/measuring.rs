@@ -8,12 +8,12 @@ use imbrex::trace::Workload;
 use imbrex_runs::bounds::{Answer, counts, requests};
 use imbrex_runs::parallel;
 use imbrex_runs::row::Row;
+use imbrex_runs::search::spaces::Other;
+use imbrex_runs::search::{Found, search, size};
 use imbrex_runs::workload::Known;
 use imbrex_terminal::progress::Progress;
 
 use super::line::{Line, Of, Tried};
-use super::search::{Found, search, size};
-use super::spaces::Other;
 use super::tables::{Counted, Table};
 
 /// A layer that has no buffer of a size that is asked for.

@@ -2,7 +2,7 @@
 //! settings that suit a workload best, and this project's layer with none.
 //!
 //! This is no paper: nobody claims anything, so there are rows and answers instead of claims. `tables` says what is
-//! run, `spaces` which settings of the others are tried, `search` how they are found, `measuring` runs it, `line` is a
+//! run, `measuring` runs it with the settings of the others that `imbrex_runs::search` finds, `line` is a
 //! row as it is written, `answers` sums rows up, and `report` shows them.
 
 mod answers;
@@ -10,8 +10,6 @@ mod arguments;
 mod line;
 mod measuring;
 mod report;
-mod search;
-mod spaces;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,7 @@ use imbrex::layers;
 use imbrex::replay::ReplayOptions;
 use imbrex_runs::case::{Case, Fit, named_drive};
 use imbrex_runs::chosen::Chosen;
-
-use super::spaces::{self, Other};
+use imbrex_runs::search::spaces::{self, Other};
 
 /// What is to be small.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -29,6 +29,7 @@ use super::series::Series;
 use super::{Observer, ServedRequest};
 use imbrex_core::block::{Access, Extent, Lba, Request};
 use imbrex_core::layer::{Facts, TranslationLayer, Write};
+use imbrex_core::memory::Memory;
 use imbrex_core::plan::{Event, Plan};
 use imbrex_layers::ConfigError;
 use imbrex_trace::TraceSource;
@@ -158,6 +159,12 @@ impl Simulation {
     #[must_use]
     pub fn own_buffer_blocks(&self) -> Option<u64> {
         self.facts.buffer_blocks
+    }
+
+    /// Memory that the layer's maps take, see [`Facts::memory`].
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.facts.memory
     }
 
     /// Serves all requests of `source` and sums up. When verifying, everything is read back at the end.

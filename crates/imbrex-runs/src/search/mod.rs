@@ -1,6 +1,10 @@
 //! The best setting of a layer on a workload: all of them where they are few, else some that are drawn, and then
 //! neighbours of the best so far. What is drawn depends on a seed and on earlier results alone.
 
+pub mod spaces;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 
 use anyhow::Result;

@@ -1,8 +1,8 @@
-//! Settings of the others that are tried: fields that change what is counted, with values on both sides of the default.
-//! What would change the disk or the comparison is left out: the spare fraction, RAM that a power cut empties, how long
-//! a cleaning step is.
+//! Settings that are tried of the papers' layers: fields that change what is measured, with values on both sides of the
+//! default. What would change the disk or the comparison is left out: the spare fraction, RAM that a power cut empties,
+//! how long a cleaning step is.
 
-use super::search::Space;
+use super::Space;
 
 /// A layer, and what is tried of it.
 pub struct Other {
@@ -109,3 +109,41 @@ pub const CACHES: &[Other] = &[
 ];
 
 const READS_NOT: (&str, &[&str]) = ("reads_count", &["false"]);
+
+const READ_ALLOCATE: (&str, &[&str]) = ("read_allocate", &["false"]);
+
+/// The same caches at the times of a trace, where a copy of what is read costs time.
+pub const TIMED_CACHES: &[Other] = &[
+    Other {
+        layer: "lru-cache",
+        space: &[READ_ALLOCATE, REPLACEMENT, ("evict_blocks", &["64", "512", "4096"]), READS_NOT],
+    },
+    Other {
+        layer: "pore",
+        space: &[
+            READ_ALLOCATE,
+            REGION,
+            ("period_blocks", &["500", "2000", "8000"]),
+            ("select", &["mean-popularity", "most-dirty"]),
+            ("evict", &["region"]),
+        ],
+    },
+    Other {
+        layer: "sac",
+        space: &[READ_ALLOCATE, REGION, ("recent", &["0.4"]), ("rest_periods", &["1", "4"]), READS_NOT],
+    },
+    Other {
+        layer: "static-sets",
+        space: &[READ_ALLOCATE, ("sets", &["1", "4", "64"]), ("band_blocks", &["5120", "10240"])],
+    },
+];
+
+/// All of these.
+pub const ALL: [&[Other]; 7] = [LOGS, BUFFERS, LARGE_BUFFERS, TIMED_BUFFERS, INTERLACED, CACHES, TIMED_CACHES];
+
+/// What is tried of a layer at the times of a trace; nothing of one that has no settings worth trying.
+#[must_use]
+pub fn timed(layer: &str) -> Space {
+    let all = [LOGS, TIMED_BUFFERS, INTERLACED, TIMED_CACHES].into_iter().flatten();
+    all.filter(|other| other.layer == layer).map(|other| other.space).next().unwrap_or_default()
+}

@@ -1,0 +1,268 @@
+//! What is run: every layer with its defaults, other settings of each, and what a buyer may vary of the best.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::ptr;
+
+use anyhow::{Result, anyhow};
+use imbrex::layers;
+use imbrex::replay::BufferSize;
+use imbrex_runs::parallel;
+use imbrex_runs::row::Row;
+use imbrex_runs::search::spaces::timed;
+use imbrex_runs::search::{search, size};
+use imbrex_terminal::progress::Progress;
+
+use crate::kinds::{Disk, KINDS, Room};
+use crate::prices::{Budget, Goods, most};
+use crate::trial::{Measure, Point, Ran, Trial};
+
+/// The buffer of a layer that has none.
+const BUFFER: BufferSize = BufferSize::Percent(1.0);
+/// The part of a map in memory that is tried beside all of it.
+const MAP_PART: u64 = 8;
+/// How many times as long as the best of its disk a layer takes whose settings are not looked at.
+const FAR: f64 = 10.0;
+/// Layers of a kind whose settings are looked at more closely, and how many times as many of them.
+const LEADERS: usize = 2;
+const CLOSER: u32 = 3;
+/// How many times as fast requests arrive to see what that breaks.
+pub const FASTER: NonZeroU64 = NonZeroU64::new(2).unwrap();
+
+/// How much is run.
+pub struct Stages<'a> {
+    /// What there is to choose from.
+    pub disks: &'a [Disk],
+    /// What it is held against.
+    pub measure: &'a Measure<'a>,
+    /// What may be bought.
+    pub budgets: &'a [Budget],
+    /// Settings of each layer that are tried.
+    pub trials: u32,
+    /// Of the search.
+    pub seed: u64,
+    /// Runs at a time.
+    pub jobs: usize,
+}
+
+/// Everything that was measured.
+pub struct Measured<'a> {
+    /// Each layer of each disk at its best.
+    pub layers: Vec<Point<'a>>,
+    /// The best of each disk with more or less of what a buyer may vary.
+    pub varied: Vec<Point<'a>>,
+    /// Layers that take so long with their defaults that nobody waited for the end.
+    pub late: Vec<(&'a Disk, &'static str)>,
+    /// Layers that cannot be made on a disk for these workloads, and why.
+    pub refused: Vec<(&'a Disk, &'static str, String)>,
+}
+
+/// The conventional disks by drive and speed.
+pub struct Baselines(BTreeMap<(String, u64), Vec<Row>>);
+
+impl<'a> Stages<'a> {
+    /// The conventional disks that others are held against.
+    ///
+    /// # Errors
+    /// When a workload cannot be read, or the work was to stop.
+    pub fn baselines(&self) -> Result<Baselines> {
+        let conventional = layers::find("conventional")?;
+        let mut drives: Vec<&Disk> = Vec::new();
+        for disk in self.disks {
+            if !drives.iter().any(|other| other.named == disk.named) {
+                drives.push(disk);
+            }
+        }
+        let each = |disk: &&'a Disk| [NonZeroU64::MIN, FASTER].map(|speed| (*disk, speed));
+        let all: Vec<_> = drives.iter().flat_map(each).collect();
+        let progress = self.progress("conventional disks", all.len() as u64);
+        let rows = parallel::each(self.jobs, &all, |(disk, speed)| {
+            let trial = Trial { speed: *speed, ..Trial::new(disk, conventional, BUFFER) };
+            match trial.run(self.measure.known, None, &progress)? {
+                Ran::Done { rows, .. } => Ok(((disk.named.clone(), speed.get()), rows)),
+                Ran::Refused(why) => Err(anyhow!("{why}")),
+                Ran::Late => Err(anyhow!("{}: nobody waited for a conventional disk", disk.named)),
+            }
+        })?;
+        Ok(Baselines(rows.into_iter().collect()))
+    }
+
+    /// Runs everything.
+    ///
+    /// # Errors
+    /// When a workload cannot be read, a layer fails, or the work was to stop.
+    pub fn run(&self, baselines: &Baselines) -> Result<Measured<'a>> {
+        let entrants = self.entrants();
+        let progress = self.progress("trying layers", entrants.len() as u64);
+        let ran = parallel::each(self.jobs, &entrants, |trial| {
+            let baseline = baselines.of(trial.disk, trial.speed);
+            trial.run(self.measure.known, Some(baseline), &progress)
+        })?;
+        drop(progress);
+        let (mut layers, mut late, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+        for (trial, ran) in entrants.into_iter().zip(ran) {
+            let (disk, name) = (trial.disk, trial.layer.name);
+            match ran {
+                Ran::Late => late.push((disk, name)),
+                Ran::Refused(why) => refused.push((disk, name, why)),
+                Ran::Done { .. } => {
+                    let baseline = baselines.of(disk, trial.speed);
+                    layers.extend(Point::of(trial, ran, baseline, self.measure));
+                }
+            }
+        }
+        self.settle(&mut layers, baselines)?;
+        let varied = self.varied(&layers, baselines)?;
+        Ok(Measured { layers, varied, late, refused })
+    }
+
+    /// A point as it is, but with requests that arrive faster; nothing if the layer refuses them.
+    ///
+    /// # Errors
+    /// As those of [`Stages::run`].
+    pub fn hastened(&self, points: &[&Point<'a>], baselines: &Baselines) -> Result<Vec<Point<'a>>> {
+        let trials: Vec<_> = points.iter().map(|point| Trial { speed: FASTER, ..point.trial.clone() }).collect();
+        self.points(&trials, "looking what breaks it", baselines)
+    }
+
+    /// Every layer of every disk with its defaults.
+    fn entrants(&self) -> Vec<Trial<'a>> {
+        let of = |disk: &'a Disk| disk.kind.layers().into_iter().map(move |layer| (disk, layer));
+        self.disks
+            .iter()
+            .flat_map(of)
+            .map(|(disk, layer)| Trial { map_memory: None, ..Trial::new(disk, layer, self.buffer(disk)) })
+            .collect()
+    }
+
+    /// The buffer that a disk has at first: as much as the budget allows, or the usual one.
+    fn buffer(&self, disk: &Disk) -> BufferSize {
+        let budget = disk.kind.buffer.and_then(|goods| most(self.budgets, goods));
+        let usual = match disk.kind.room {
+            Room::Buffer(percent, _) => BufferSize::Percent(percent),
+            _ => BUFFER,
+        };
+        budget.map_or(usual, BufferSize::Bytes)
+    }
+
+    /// Gives layers the best settings that are found: those that are not far behind the best of their disk a few, and
+    /// then the leading ones more.
+    fn settle(&self, layers: &mut [Point<'a>], baselines: &Baselines) -> Result<()> {
+        let near = |layers: &[Point<'a>], at: usize| {
+            best_of(layers, layers[at].trial.disk).is_some_and(|best| layers[at].score() <= FAR * best.score())
+        };
+        self.search(layers, self.trials, near, baselines, "trying settings")?;
+        let leads = |layers: &[Point<'a>], at: usize| {
+            let own = &layers[at];
+            let is_ahead =
+                |other: &&Point<'_>| ptr::eq(other.trial.disk, own.trial.disk) && other.score() < own.score();
+            size(timed(own.trial.layer.name)) > self.trials.into() && layers.iter().filter(is_ahead).count() < LEADERS
+        };
+        self.search(layers, self.trials.saturating_mul(CLOSER), leads, baselines, "trying more settings")
+    }
+
+    /// Searches for better settings of some layers, `trials` of each.
+    fn search(
+        &self,
+        layers: &mut [Point<'a>],
+        trials: u32,
+        is_searched: impl Fn(&[Point<'a>], usize) -> bool,
+        baselines: &Baselines,
+        doing: &'static str,
+    ) -> Result<()> {
+        let space = |at: usize| timed(layers[at].trial.layer.name);
+        let chosen: Vec<_> = (0..layers.len()).filter(|at| size(space(*at)) > 1 && is_searched(layers, *at)).collect();
+        let most = |at: &usize| size(space(*at)).min(trials.into());
+        let progress = self.progress(doing, chosen.iter().map(most).sum());
+        // Each search draws other settings than the one before.
+        let seed = self.seed + u64::from(trials);
+        let found = parallel::each(self.jobs, &chosen, |at| {
+            let found = search(space(*at), trials, seed, |settings| {
+                let point = self.point(layers[*at].trial.with(settings), baselines, &progress)?;
+                Ok(point.map(|point| (point.score(), Some(point))).or(Some((f64::MAX, None))))
+            })?;
+            Ok(found.and_then(|found| found.best.1))
+        })?;
+        drop(progress);
+        for (at, found) in chosen.into_iter().zip(found) {
+            if let Some(point) = found.filter(|point| point.score() < layers[at].score()) {
+                layers[at] = point;
+            }
+        }
+        Ok(())
+    }
+
+    /// The best of each disk with more and less of what a buyer may vary.
+    fn varied(&self, layers: &[Point<'a>], baselines: &Baselines) -> Result<Vec<Point<'a>>> {
+        let best = self.disks.iter().filter_map(|disk| best_of(layers, disk));
+        let trials: Vec<_> = best.flat_map(|point| self.variations(point)).collect();
+        self.points(&trials, "varying sizes", baselines)
+    }
+
+    fn variations(&self, point: &Point<'a>) -> Vec<Trial<'a>> {
+        let trial = &point.trial;
+        let mut all = Vec::new();
+        match trial.disk.kind.room {
+            Room::Buffer(_, factors) if trial.layer.buffered => {
+                let budget = trial.disk.kind.buffer.and_then(|goods| most(self.budgets, goods));
+                let factors = factors.iter().filter(|factor| budget.is_none() || **factor < 1.0);
+                all.extend(factors.map(|factor| Trial { buffer: times(trial.buffer, *factor), ..trial.clone() }));
+            }
+            Room::Field(field, values) if trial.layer.fields.iter().any(|known| known.key == field) => {
+                all.extend(values.iter().map(|value| {
+                    let set = trial.settings.iter().cloned().chain([format!("{field}={value}")]);
+                    trial.with(&set.collect::<Vec<_>>())
+                }));
+            }
+            _ => {}
+        }
+        let part = most(self.budgets, Goods::Memory).unwrap_or(point.memory_bytes / MAP_PART);
+        if trial.disk.kind.takes_memory && trial.map_memory.is_none() && part < point.memory_bytes {
+            all.push(Trial { map_memory: Some(part.max(1)), ..trial.clone() });
+        }
+        all
+    }
+
+    /// What comes of these, as far as their layers can be made.
+    fn points(&self, trials: &[Trial<'a>], doing: &'static str, baselines: &Baselines) -> Result<Vec<Point<'a>>> {
+        let progress = self.progress(doing, trials.len() as u64);
+        let points = parallel::each(self.jobs, trials, |trial| self.point(trial.clone(), baselines, &progress))?;
+        Ok(points.into_iter().flatten().collect())
+    }
+
+    fn point(&self, trial: Trial<'a>, baselines: &Baselines, progress: &Progress) -> Result<Option<Point<'a>>> {
+        let baseline = baselines.of(trial.disk, trial.speed);
+        let ran = trial.run(self.measure.known, Some(baseline), progress)?;
+        Ok(Point::of(trial, ran, baseline, self.measure))
+    }
+
+    fn progress(&self, doing: &'static str, runs: u64) -> Progress {
+        let requests: u64 = self.measure.known.iter().map(|known| known.range.requests).sum();
+        Progress::new(doing, requests * runs)
+    }
+}
+
+impl Baselines {
+    /// The conventional disk that a disk is held against: the same if its tracks did not overlap. Flash has no tracks.
+    pub fn of(&self, disk: &Disk, speed: NonZeroU64) -> &[Row] {
+        let own = if disk.kind.disk == Goods::Flash { KINDS[0].drive } else { &disk.named };
+        let key = (own.to_owned(), speed.get());
+        let found =
+            self.0.get(&key).or_else(|| self.0.iter().find(|((_, own), _)| *own == speed.get()).map(|(_, rows)| rows));
+        found.map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The best point of a disk.
+pub fn best_of<'p, 'a>(points: &'p [Point<'a>], disk: &Disk) -> Option<&'p Point<'a>> {
+    let own = points.iter().filter(|point| ptr::eq(point.trial.disk, disk));
+    own.min_by(|one, other| one.score().total_cmp(&other.score()))
+}
+
+fn times(size: BufferSize, factor: f64) -> BufferSize {
+    match size {
+        BufferSize::Percent(percent) => BufferSize::Percent(percent * factor),
+        BufferSize::Bytes(bytes) => BufferSize::Bytes((bytes as f64 * factor) as u64),
+        BufferSize::Blocks(blocks) => BufferSize::Blocks((blocks as f64 * factor) as u64),
+    }
+}

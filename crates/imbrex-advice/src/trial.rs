@@ -1,0 +1,257 @@
+//! A layer on a disk with some settings, and what comes of it.
+
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+
+use anyhow::{Error, Result};
+use imbrex::layers::LayerInfo;
+use imbrex::replay::{BufferSize, Observer, ReplayError, ReplayOptions, Window, WindowOutcome};
+use imbrex_runs::case::{Case, Fit};
+use imbrex_runs::chosen::Chosen;
+use imbrex_runs::command::Command;
+use imbrex_runs::row::Row;
+use imbrex_runs::workload::Known;
+use imbrex_terminal::progress::Progress;
+
+use crate::demand::Demand;
+use crate::kinds::{Disk, Kind};
+use crate::prices::{Goods, Prices};
+
+/// A layer on a disk, with everything that may be varied. The disk is as large as the workload needs, and full.
+#[derive(Clone)]
+pub struct Trial<'a> {
+    /// The disk.
+    pub disk: &'a Disk,
+    /// The layer.
+    pub layer: &'static LayerInfo,
+    /// Fields that are set, written as `FIELD=VALUE`.
+    pub settings: Vec<String>,
+    /// The buffer of a layer that has one.
+    pub buffer: BufferSize,
+    /// Bytes of its map that may be in memory, if not all.
+    pub map_memory: Option<u64>,
+    /// How many times as fast requests arrive as in the workload.
+    pub speed: NonZeroU64,
+}
+
+/// What came of a trial.
+pub struct Point<'a> {
+    /// What was tried.
+    pub trial: Trial<'a>,
+    /// A row for each workload.
+    pub rows: Vec<Row>,
+    /// The mean latency over that on a conventional disk, as a geometric mean over the workloads; or how many times as
+    /// long everything took, if the conventional disk does not keep up.
+    pub times: f64,
+    /// How many times as long as they may the worst latencies take; infinite if the layer does not keep up where the
+    /// conventional disk does.
+    pub excess: f64,
+    /// What the hardware costs for each byte that it offers, over that of a conventional disk.
+    pub cost: f64,
+    /// Bytes of the host's memory that the layer's maps take at most.
+    pub memory_bytes: u64,
+}
+
+/// What every trial is held against and paid with.
+pub struct Measure<'a> {
+    /// The workloads.
+    pub known: &'a [Known],
+    /// What a disk has to do.
+    pub demand: Demand,
+    /// What it costs.
+    pub prices: Prices,
+}
+
+/// The rows of a conventional disk, one for each workload.
+pub type Baseline = [Row];
+
+impl<'a> Trial<'a> {
+    /// The layer with its defaults.
+    pub fn new(disk: &'a Disk, layer: &'static LayerInfo, buffer: BufferSize) -> Self {
+        Self { disk, layer, settings: Vec::new(), buffer, map_memory: None, speed: NonZeroU64::MIN }
+    }
+
+    /// The same with other settings.
+    pub fn with(&self, settings: &[String]) -> Self {
+        Self { settings: settings.to_vec(), ..self.clone() }
+    }
+
+    /// Replays all workloads. `baseline` is what a conventional disk does with them, of which far slower ones are left.
+    ///
+    /// # Errors
+    /// When a workload cannot be read, the layer fails, or the work was to stop.
+    pub fn run(&self, known: &[Known], baseline: Option<&Baseline>, progress: &Progress) -> Result<Ran> {
+        let (chosen, case) = self.chosen()?;
+        let (mut rows, mut memory_bytes, mut blocks) = (Vec::new(), 0, 1.0_f64);
+        for (at, own) in known.iter().enumerate() {
+            let own = own.hastened(self.speed);
+            let mut patience = Patience::with(baseline.and_then(|rows| rows.get(at)));
+            let ran = chosen.replay_weighed(&own, &case, progress, &mut patience);
+            match ran.and_then(|ran| Ok((ran, chosen.blocks_for_each(&own, &case)?))) {
+                Ok(((row, bytes), for_each)) => {
+                    (memory_bytes, blocks) = (memory_bytes.max(bytes), for_each);
+                    rows.push(row);
+                }
+                Err(e) => {
+                    // As far as a bar is concerned it is done.
+                    progress.add(known[at..].iter().map(|known| known.range.requests).sum());
+                    return failed(e);
+                }
+            }
+        }
+        Ok(Ran::Done { rows, memory_bytes, blocks })
+    }
+
+    fn chosen(&self) -> Result<(Chosen, Case)> {
+        let window = Some(Window::Requests(WINDOW));
+        let options = ReplayOptions { map_memory: self.map_memory, window, ..ReplayOptions::default() };
+        let set: Vec<_> = self.settings.iter().map(|setting| format!("{}.{setting}", self.layer.name)).collect();
+        let set: Vec<_> = set.iter().map(String::as_str).collect();
+        let case = Case { layer: self.layer, drive: self.disk.drive.clone(), fit: Fit::Workload };
+        Ok((Chosen::new(self.buffer, options, &set)?, case))
+    }
+
+    /// The command that repeats the run of a workload; `asked` are the options that say which requests it has.
+    pub fn command(&self, row: &Row, asked: &[(&'static str, String)]) -> String {
+        let words =
+            ["replay", &row.trace, "--layer", self.layer.name, "--drive", &self.disk.named, "--capacity", "fit"];
+        let mut command = Command::of(words.map(str::to_owned));
+        for (option, value) in asked {
+            command = command.with(option, value);
+        }
+        if self.layer.buffered {
+            command = command.with("--buffer", &self.buffer.to_string());
+        }
+        if let Some(bytes) = self.map_memory {
+            command = command.with("--map-memory", &format!("{bytes}B"));
+        }
+        let set =
+            self.settings.iter().flat_map(|setting| ["--set".to_owned(), format!("{}.{setting}", self.layer.name)]);
+        command.and(set).shown()
+    }
+}
+
+/// What became of a trial.
+pub enum Ran {
+    /// A row for each workload.
+    Done {
+        /// Them.
+        rows: Vec<Row>,
+        /// Memory that the layer's maps take at most.
+        memory_bytes: u64,
+        /// Blocks of a large drive for each that the layer offers.
+        blocks: f64,
+    },
+    /// The layer cannot be made like that, and why.
+    Refused(String),
+    /// It takes so much longer than its workload that nobody waits for the end.
+    Late,
+}
+
+fn failed(error: Error) -> Result<Ran> {
+    use ReplayError::{Config, Drive, Option, Stopped};
+    match error.downcast_ref() {
+        Some(Config(_) | Drive(_) | Option { option: "map_memory", .. }) => Ok(Ran::Refused(error.to_string())),
+        Some(Stopped { .. }) => Ok(Ran::Late),
+        _ => Err(error),
+    }
+}
+
+/// Stops a replay that takes far longer than its workload.
+struct Patience {
+    most_seconds: f64,
+    seconds: f64,
+}
+
+/// How many times as long as a conventional disk takes for a workload one waits for others, and how long in any case.
+const PATIENCE: f64 = 3.0;
+const PATIENCE_SECONDS: f64 = 60.0;
+/// Requests between two looks at the time.
+const WINDOW: u64 = 4096;
+
+impl Patience {
+    fn with(baseline: Option<&Row>) -> Self {
+        let most = baseline.map_or(f64::INFINITY, |row| PATIENCE * row.outcome.simulated_seconds + PATIENCE_SECONDS);
+        Self { most_seconds: most, seconds: 0.0 }
+    }
+}
+
+impl Observer for Patience {
+    fn row(&mut self, row: &WindowOutcome) {
+        self.seconds = row.end_s;
+    }
+
+    fn progress(&mut self, _requests: u64) -> ControlFlow<()> {
+        if self.seconds > self.most_seconds { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl<'a> Point<'a> {
+    /// What a trial came to, held against a conventional disk; nothing if it did not come to its end.
+    pub fn of(trial: Trial<'a>, ran: Ran, baseline: &Baseline, measure: &Measure<'_>) -> Option<Self> {
+        let Ran::Done { rows, memory_bytes, blocks } = ran else { return None };
+        let pairs = || rows.iter().zip(baseline);
+        let logarithms: f64 = pairs().map(|(row, base)| times(row, base).ln()).sum();
+        let excess = pairs().map(|(row, base)| match row.behind().is_some() && base.behind().is_none() {
+            true => f64::INFINITY,
+            false => measure.demand.excess(&row.outcome.latency_ms.all, &base.outcome.latency_ms.all),
+        });
+        let excess = excess.fold(1.0, f64::max);
+        let times = (logarithms / rows.len() as f64).exp();
+        let memory_bytes = if trial.disk.kind.takes_memory { memory_of(&rows, memory_bytes) } else { 0 };
+        let costs: f64 =
+            rows.iter().map(|row| cost(row, trial.disk.kind, (blocks, memory_bytes), &measure.prices)).sum();
+        let cost = costs / rows.len() as f64;
+        Some(Self { times, excess, cost, memory_bytes, trial, rows })
+    }
+
+    /// What is to be small among disks of a kind: how long requests take, longer if that is not what is demanded.
+    pub fn score(&self) -> f64 {
+        self.times * self.excess.min(LATE)
+    }
+
+    /// Whether it does what is demanded.
+    pub fn is_enough(&self) -> bool {
+        self.excess <= 1.0
+    }
+
+    /// Whether some workload comes faster than it is served, and a conventional disk serves it.
+    pub fn is_late(&self) -> bool {
+        self.excess.is_infinite()
+    }
+}
+
+/// What stands for infinity where layers that do not keep up are held against each other.
+const LATE: f64 = 1e6;
+
+/// How many times as long a workload takes as on a conventional disk: its requests on average, or all of it if one of
+/// the two does not keep up, since its latencies grow with the workload then.
+fn times(row: &Row, base: &Row) -> f64 {
+    let is_late = row.behind().is_some() || base.behind().is_some();
+    let ratio = match is_late {
+        true => row.outcome.simulated_seconds / base.outcome.simulated_seconds,
+        false => row.outcome.latency_ms.all.mean / base.outcome.latency_ms.all.mean,
+    };
+    if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
+}
+
+/// The memory that maps take, of which some may be on the drive.
+fn memory_of(rows: &[Row], most: u64) -> u64 {
+    let maps = rows.iter().filter_map(|row| row.outcome.map.as_ref());
+    let saved = maps.map(|map| map.map_bytes.saturating_sub(map.memory_bytes)).min();
+    most.saturating_sub(saved.unwrap_or(0))
+}
+
+/// What the hardware of a run costs for each byte that it offers, over that of a conventional disk. `blocks` is what the
+/// disk takes for a block that it offers.
+fn cost(row: &Row, kind: &Kind, (blocks, memory_bytes): (f64, u64), prices: &Prices) -> f64 {
+    let [capacity, buffer] =
+        [row.capacity_blocks, row.buffer_blocks].map(|blocks| blocks as f64 * f64::from(row.block_bytes));
+    // A buffer on the disk is a part of it that holds less.
+    let of_buffer = kind.buffer.map_or(0.0, |goods| match goods {
+        Goods::Flash => prices.of(goods),
+        _ => prices.of(goods) - prices.of(kind.disk),
+    });
+    let beside = buffer * of_buffer + memory_bytes as f64 * prices.of(Goods::Memory);
+    (blocks * prices.of(kind.disk) + beside / capacity) / prices.of(Goods::Conventional)
+}
