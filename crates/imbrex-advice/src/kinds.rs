@@ -26,6 +26,8 @@ pub struct Kind {
     pub takes_memory: bool,
     /// What a buyer may vary.
     pub room: Room,
+    /// Fields of its layers that are always set.
+    pub set: &'static [&'static str],
     layers: Layers,
 }
 
@@ -56,6 +58,7 @@ const CONVENTIONAL: Kind = Kind {
     is_sold: true,
     takes_memory: true,
     room: Room::Fixed,
+    set: &[],
     layers: Layers::One("conventional"),
 };
 
@@ -96,6 +99,8 @@ pub const KINDS: [Kind; 8] = [
         disk: Goods::Shingled,
         buffer: Some(Goods::Flash),
         room: Room::Buffer(1.0, &[0.1, 0.3, 3.0, 10.0]),
+        // As one buys it; the default is that of a paper.
+        set: &["flash_drive=ssd-sata"],
         layers: Layers::Of(Family::Ssd, &[Recording::Cached]),
         ..CONVENTIONAL
     },
@@ -123,7 +128,7 @@ pub const KINDS: [Kind; 8] = [
     Kind {
         name: "flash",
         words: "flash drive",
-        drive: "ssd-pore",
+        drive: "ssd-sata",
         disk: Goods::Flash,
         takes_memory: false,
         layers: Layers::Of(Family::Ssd, &[Recording::Flash]),

@@ -67,6 +67,8 @@ pub struct AdviceRow {
     p99_ms: f64,
     p999_ms: f64,
     longest_ms: f64,
+    /// Requests that took longer than the 30 s after which Linux gives a disk up.
+    pub requests_over_limit: u64,
     /// Blocks written to the media for each that the host wrote.
     write_amplification: f64,
     /// Zones, bands or bottom tracks that were rewritten.
@@ -110,6 +112,7 @@ impl AdviceRow {
             p99_ms: latency.p99,
             p999_ms: latency.p999,
             longest_ms: latency.max,
+            requests_over_limit: row.outcome.requests_over_limit,
             write_amplification: row.outcome.write_amplification,
             rmw: row.outcome.rmw,
             command: (speed == 1).then(|| point.trial.command(row, asked)),

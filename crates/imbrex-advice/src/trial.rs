@@ -102,10 +102,16 @@ impl<'a> Trial<'a> {
         Ok(Ran::Done { rows, memory_bytes, blocks })
     }
 
+    /// Its fields as `--set` takes them, those among them that its kind of disk always sets.
+    fn set(&self) -> impl Iterator<Item = String> {
+        let own = self.disk.kind.set.iter().copied().chain(self.settings.iter().map(String::as_str));
+        own.map(|setting| format!("{}.{setting}", self.layer.name))
+    }
+
     fn chosen(&self) -> Result<(Chosen, Case)> {
         let window = Some(Window::Requests(WINDOW));
         let options = ReplayOptions { map_memory: self.map_memory, window, ..ReplayOptions::default() };
-        let set: Vec<_> = self.settings.iter().map(|setting| format!("{}.{setting}", self.layer.name)).collect();
+        let set: Vec<_> = self.set().collect();
         let set: Vec<_> = set.iter().map(String::as_str).collect();
         let case = Case { layer: self.layer, drive: self.disk.drive.clone(), fit: Fit::Workload };
         Ok((Chosen::new(self.buffer, options, &set)?, case))
@@ -125,9 +131,7 @@ impl<'a> Trial<'a> {
         if let Some(bytes) = self.map_memory {
             command = command.with("--map-memory", &format!("{bytes}B"));
         }
-        let set =
-            self.settings.iter().flat_map(|setting| ["--set".to_owned(), format!("{}.{setting}", self.layer.name)]);
-        command.and(set).shown()
+        command.and(self.set().flat_map(|set| ["--set".to_owned(), set])).shown()
     }
 }
 

@@ -130,7 +130,7 @@ impl Told<'_, '_> {
         let answer: Vec<_> = answer.iter().map(|said| paragraphs(said)).collect();
         let [kinds, varied] = [self.kinds(&bests), self.varied(&bests)];
         let command = rows.iter().find(|row| row.is == Is::Recommended).and_then(|row| row.command.clone());
-        let repeat = command.map(|command| format!("What is recommended, again:\n{command}"));
+        let repeat = command.map(|command| format!("What is recommended, again:\n  {command}"));
         let foot = [Some(paragraphs(&self.legend())), repeat].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
         format!("{}\n\n{kinds}\n\n{varied}\n\n{foot}\n", answer.join("\n"))
     }
@@ -232,7 +232,12 @@ fn a(point: &Point<'_>) -> String {
         true => "; nothing had to be cleaned, which a longer workload may change",
         false => "",
     };
-    format!("{article} {}{layer}: {times}; it costs {} of one{idle}", kind.words, number(point.cost))
+    let over: u64 = point.rows.iter().map(|row| row.outcome.requests_over_limit).sum();
+    let over = match over {
+        0 => String::new(),
+        _ => format!("; {} of them take longer than the 30 s after which Linux gives a disk up", count(over)),
+    };
+    format!("{article} {}{layer}: {times}{over}; it costs {} of one{idle}", kind.words, number(point.cost))
 }
 
 fn is_conventional(point: &Point<'_>) -> bool {
