@@ -17,6 +17,7 @@ use imbrex_terminal::output::OutputArguments;
 use imbrex_terminal::progress::Progress;
 use imbrex_terminal::stop;
 
+use crate::bound::Bound;
 use crate::choice::{Choice, Judge};
 use crate::demand::Demand;
 use crate::kinds::{Disk, disks};
@@ -111,15 +112,18 @@ impl Advise {
         };
         let leading: Vec<_> = [Some(choice.best), choice.runner_up].into_iter().flatten().collect();
         let faster = stages.hastened(&leading, &baselines)?;
+        let bound = Bound::of(choice.best, &known)?;
         let is_named = judge.is_named;
-        let told = words::Told { measure: &measure, is_named, measured: &measured, choice: &choice, faster: &faster };
+        let (measure, measured, choice, faster) = (&measure, &measured, &choice, faster.as_slice());
+        let told = words::Told { measure, is_named, measured, choice, faster, bound: bound.as_ref() };
         let said = told.answer(&baselines);
         if let Some(mut page) = page {
             page.say(&said);
-            let seen: Vec<_> = shown(&measured, &choice, &baselines, &disks, &known);
+            let seen: Vec<_> = shown(measured, choice, &baselines, &disks, &known);
             page.of_told(seen.iter().map(|(row, seen, about)| (*row, seen, about.clone())))?;
         }
-        let rows = self.rows(&measured, &choice, &faster);
+        let mut rows = self.rows(measured, choice, faster);
+        rows.first_mut().into_iter().for_each(|row| row.bound = bound.clone());
         output.write(&rows, || told.shown(&said, &rows))
     }
 

@@ -3,6 +3,7 @@
 use imbrex_runs::row::Row;
 use serde::Serialize;
 
+use crate::bound::Bound;
 use crate::trial::Point;
 
 /// The version of [`AdviceRow`].
@@ -73,6 +74,9 @@ pub struct AdviceRow {
     write_amplification: f64,
     /// Zones, bands or bottom tracks that were rewritten.
     rmw: u64,
+    /// What is known of what every layer rewrites; only of what is recommended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// The command that repeats the run; of one whose requests arrive faster there is none.
     pub command: Option<String>,
 }
@@ -115,6 +119,7 @@ impl AdviceRow {
             requests_over_limit: row.outcome.requests_over_limit,
             write_amplification: row.outcome.write_amplification,
             rmw: row.outcome.rmw,
+            bound: None,
             command: (speed == 1).then(|| point.trial.command(row, asked)),
         }
     }

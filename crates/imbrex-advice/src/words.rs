@@ -8,6 +8,7 @@ use imbrex_runs::row::{Row, called as workload};
 use imbrex_terminal::names::Names;
 use imbrex_terminal::table::{Cell, bytes, count, grid, milliseconds, number, paragraphs, percent, seconds};
 
+use crate::bound::Bound;
 use crate::choice::Choice;
 use crate::kinds::{Disk, Room};
 use crate::prices::Goods;
@@ -27,6 +28,8 @@ pub struct Told<'t, 'a> {
     pub choice: &'t Choice<'t, 'a>,
     /// That, and the best of another kind, when requests arrive faster.
     pub faster: &'t [Point<'a>],
+    /// What is known of what every layer rewrites that could be recommended.
+    pub bound: Option<&'t Bound>,
 }
 
 /// A layer with its settings, as tables call it.
@@ -51,6 +54,7 @@ impl Told<'_, '_> {
             () if is_conventional(best) => format!("Take a conventional disk: nothing cheaper keeps {demand}."),
             () => format!("Take {}. It is the cheapest that keeps {demand}.", a(best)),
         });
+        said.extend(self.bound.map(|bound| bound.shown(best.trial.layer.name)));
         if let Some(other) = runner_up {
             let word = if other.is_enough() { "Runner-up" } else { "Not enough, but next" };
             said.push(format!("{word}: {}.", a(other)));
