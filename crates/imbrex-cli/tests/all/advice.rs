@@ -70,6 +70,26 @@ fn commands_repeat_what_is_said() {
     }
 }
 
+/// Twice as fast is what a trace with half the times is.
+#[test]
+fn requests_that_come_faster_are_those_of_a_faster_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = |name: &str, apart: u64| {
+        let line = |at: u64| format!("{},h,0,Write,{},4096,0\n", at * apart, at * 7919 % 3000 * 40_960);
+        let path = folder.path().join(name);
+        fs::write(&path, (0..400).map(line).collect::<String>()).unwrap();
+        path.display().to_string()
+    };
+    let (slow, fast) = (written("slow.csv", 200_000), written("fast.csv", 100_000));
+    let rows = rows(&format!("{slow} --trials 1 --trace-format msr --disk st8000as0002"));
+    let command = of(&rows, "recommended")[0]["command"].as_str().unwrap().replace(&slow, &fast);
+    let command = command.strip_prefix("imbrex ").unwrap();
+    let run: Vec<Value> = serde_json::from_slice(&imbrex(&format!("{command} --format json")).stdout).unwrap();
+    let hastened = of(&rows, "faster")[0];
+    assert_eq!(run[0]["latency_ms"]["mean"], hastened["mean_ms"], "{command}");
+    assert_ne!(hastened["mean_ms"], of(&rows, "recommended")[0]["mean_ms"]);
+}
+
 #[test]
 fn a_demand_that_nothing_keeps_is_said_to_be_too_much() {
     let output = imbrex("advise uniform --requests 1000 --trials 1 --keep-mean 1ms --disk exos-x18z");
