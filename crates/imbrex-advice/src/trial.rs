@@ -170,8 +170,8 @@ struct Patience {
 /// How many times as long as a conventional disk takes for a workload one waits for others, and how long in any case.
 const PATIENCE: f64 = 3.0;
 const PATIENCE_SECONDS: f64 = 60.0;
-/// Requests between two looks at the time.
-const WINDOW: u64 = 4096;
+/// Requests between two looks at the time. A log that is nearly full may move all that it holds for each of them.
+const WINDOW: u64 = 64;
 
 impl Patience {
     fn with(baseline: Option<&Row>) -> Self {

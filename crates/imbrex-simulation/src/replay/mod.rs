@@ -92,7 +92,7 @@ pub struct ServedRequest {
 
 /// Watches a replay.
 pub trait Observer {
-    /// Called now and then with the number of requests served so far; can stop the replay.
+    /// Called now and then, and after rows of the series, with the number of requests served so far; can stop the replay.
     fn progress(&mut self, _requests: u64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

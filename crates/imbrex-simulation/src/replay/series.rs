@@ -157,19 +157,21 @@ impl Series {
         self.begin(index, now_ns);
     }
 
-    /// Hands out the windows that are over.
+    /// Hands out the windows that are over; whether there was one.
     #[inline]
-    pub(super) fn hand_out(&mut self, observer: &mut dyn Observer) {
+    pub(super) fn hand_out(&mut self, observer: &mut dyn Observer) -> bool {
         // Almost always there is none, and to find that out by draining costs more.
-        if !self.rows.is_empty() {
+        let has_some = !self.rows.is_empty();
+        if has_some {
             self.rows.drain(..).for_each(|row| observer.row(&row));
         }
+        has_some
     }
 
     /// Hands out what is left, the window that is open included.
     pub(super) fn finish(&mut self, observer: &mut dyn Observer) {
         self.close();
-        self.hand_out(observer);
+        let _ = self.hand_out(observer);
     }
 
     fn close(&mut self) {

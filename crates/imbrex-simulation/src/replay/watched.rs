@@ -23,10 +23,8 @@ impl Simulation {
         if self.machine.steps.is_some() {
             self.tell_of_steps(served.number, observer);
         }
-        if let Some(series) = &mut self.series {
-            series.hand_out(observer);
-        }
-        let is_time = served.number.is_multiple_of(PROGRESS_EVERY);
+        let has_row = self.series.as_mut().is_some_and(|series| series.hand_out(observer));
+        let is_time = has_row || served.number.is_multiple_of(PROGRESS_EVERY);
         if is_time && observer.progress(served.number) == ControlFlow::Break(()) {
             return Err(ReplayError::Stopped { requests: served.number });
         }

@@ -168,6 +168,12 @@ fn an_observer_can_stop_a_replay() {
     let simulation = simulate(find("conventional").unwrap(), "", 0, &ReplayOptions::default()).unwrap();
     let stopped = simulation.run(&mut Listed::new(trace), &mut Watch { stop: true, ..Watch::default() });
     assert!(matches!(stopped, Err(ReplayError::Stopped { requests: 4096 })));
+    // One that looks at windows need not wait so long.
+    let options = ReplayOptions { window: Some(Window::Requests(64)), ..ReplayOptions::default() };
+    let trace = (0..200).map(|i| request(0, READ, i % 512, 1)).collect();
+    let simulation = simulate(find("conventional").unwrap(), "", 0, &options).unwrap();
+    let stopped = simulation.run(&mut Listed::new(trace), &mut Watch { stop: true, ..Watch::default() });
+    assert!(matches!(stopped, Err(ReplayError::Stopped { requests: 64 })), "{stopped:?}");
 }
 
 /// What a wrong layer does wrong.
