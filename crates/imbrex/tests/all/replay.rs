@@ -173,7 +173,7 @@ fn an_observer_can_stop_a_replay() {
     let trace = (0..200).map(|i| request(0, READ, i % 512, 1)).collect();
     let simulation = simulate(find("conventional").unwrap(), "", 0, &options).unwrap();
     let stopped = simulation.run(&mut Listed::new(trace), &mut Watch { stop: true, ..Watch::default() });
-    assert!(matches!(stopped, Err(ReplayError::Stopped { requests: 64 })), "{stopped:?}");
+    assert!(matches!(stopped, Err(ReplayError::Stopped { requests: 65 })), "{stopped:?}");
 }
 
 /// What a wrong layer does wrong.

@@ -17,7 +17,7 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 21] = [
+const CRATES: [&str; 22] = [
     "imbrex",
     "imbrex-core",
     "imbrex-bounds",
@@ -36,6 +36,7 @@ const CRATES: [&str; 21] = [
     "imbrex-runs",
     "imbrex-papers",
     "imbrex-volumes",
+    "imbrex-advice",
     "imbrex-bench",
     "imbrex-cli",
     "imbrex-python",
