@@ -11,6 +11,8 @@ const SAME_COST: f64 = 1.02;
 pub struct Choice<'p, 'a> {
     /// The best.
     pub best: &'p Point<'a>,
+    /// Whether nothing that is enough costs less; otherwise it is faster than that.
+    pub is_cheapest: bool,
     /// The best of another kind, if there is one.
     pub runner_up: Option<&'p Point<'a>>,
 }
@@ -30,7 +32,8 @@ impl Judge<'_> {
         let all: Vec<_> = all.collect();
         let best = best(&all)?;
         let others = all.iter().copied().filter(|point| point.trial.disk.kind.name != best.trial.disk.kind.name);
-        Some(Choice { best, runner_up: self::best(&others.collect::<Vec<_>>()) })
+        let is_cheapest = all.iter().all(|point| !point.is_enough() || point.cost >= best.cost);
+        Some(Choice { best, is_cheapest, runner_up: self::best(&others.collect::<Vec<_>>()) })
     }
 
     fn may_be_bought(&self, point: &Point<'_>) -> bool {

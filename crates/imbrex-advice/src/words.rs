@@ -46,13 +46,14 @@ pub fn called(point: &Point<'_>) -> String {
 impl Told<'_, '_> {
     /// The answer: what was asked, what to take, what comes next, and what would break it; a paragraph each.
     pub fn answer(&self, baselines: &Baselines) -> Vec<String> {
-        let Choice { best, runner_up } = *self.choice;
+        let Choice { best, is_cheapest, runner_up } = *self.choice;
         let mut said = self.workloads(baselines.of(best.trial.disk, NonZeroU64::MIN));
         let demand = self.measure.demand.shown();
         said.push(match () {
             () if !best.is_enough() => format!("Nothing here keeps {demand}. What comes nearest is {}.", a(best)),
             () if is_conventional(best) => format!("Take a conventional disk: nothing cheaper keeps {demand}."),
-            () => format!("Take {}. It is the cheapest that keeps {demand}.", a(best)),
+            () if is_cheapest => format!("Take {}. It is the cheapest that keeps {demand}.", a(best)),
+            () => format!("Take {}. What costs less by 2 % at most and keeps {demand} is slower.", a(best)),
         });
         said.extend(self.bound.map(|bound| bound.shown(best.trial.layer.name)));
         if let Some(other) = runner_up {
