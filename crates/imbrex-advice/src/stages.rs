@@ -22,7 +22,7 @@ const BUFFER: BufferSize = BufferSize::Percent(1.0);
 /// The part of a map in memory that is tried beside all of it.
 const MAP_PART: u64 = 8;
 /// How many times as long as the best of its disk a layer takes whose settings are not looked at.
-const FAR: f64 = 10.0;
+const FAR: f64 = 5.0;
 /// Layers of a kind whose settings are looked at more closely, and how many times as many of them.
 const LEADERS: usize = 2;
 const CLOSER: u32 = 3;
@@ -112,7 +112,8 @@ impl<'a> Stages<'a> {
             }
         }
         self.settle(&mut layers, baselines)?;
-        let varied = self.varied(&layers, baselines)?;
+        let mut varied = self.varied(&layers, baselines)?;
+        layers.iter_mut().chain(&mut varied).try_for_each(|point| point.price(self.measure))?;
         Ok(Measured { layers, varied, late, refused })
     }
 
@@ -122,7 +123,12 @@ impl<'a> Stages<'a> {
     /// As those of [`Stages::run`].
     pub fn hastened(&self, points: &[&Point<'a>], baselines: &Baselines) -> Result<Vec<Point<'a>>> {
         let trials: Vec<_> = points.iter().map(|point| Trial { speed: FASTER, ..point.trial.clone() }).collect();
-        self.points(&trials, "looking what breaks it", baselines)
+        let mut faster = self.points(&trials, "looking what breaks it", baselines)?;
+        for own in &mut faster {
+            let same = points.iter().find(|point| ptr::eq(point.trial.disk, own.trial.disk));
+            own.cost = same.map_or(own.cost, |same| same.cost);
+        }
+        Ok(faster)
     }
 
     /// Every layer of every disk with its defaults.

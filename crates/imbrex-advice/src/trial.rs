@@ -46,7 +46,8 @@ pub struct Point<'a> {
     /// How many times as long as they may the worst latencies take; infinite if the layer does not keep up where the
     /// conventional disk does.
     pub excess: f64,
-    /// What the hardware costs for each byte that it offers, over that of a conventional disk.
+    /// What the hardware costs for each byte that it offers, over that of a conventional disk; infinite while nobody
+    /// has asked for the price.
     pub cost: f64,
     /// Bytes of the host's memory that the layer's maps take at most.
     pub memory_bytes: u64,
@@ -82,14 +83,13 @@ impl<'a> Trial<'a> {
     /// When a workload cannot be read, the layer fails, or the work was to stop.
     pub fn run(&self, known: &[Known], baseline: Option<&Baseline>, progress: &Progress) -> Result<Ran> {
         let (chosen, case) = self.chosen()?;
-        let (mut rows, mut memory_bytes, mut blocks) = (Vec::new(), 0, 1.0_f64);
+        let (mut rows, mut memory_bytes) = (Vec::new(), 0);
         for (at, own) in known.iter().enumerate() {
             let own = own.hastened(self.speed);
             let mut patience = Patience::with(baseline.and_then(|rows| rows.get(at)));
-            let ran = chosen.replay_weighed(&own, &case, progress, &mut patience);
-            match ran.and_then(|ran| Ok((ran, chosen.blocks_for_each(&own, &case)?))) {
-                Ok(((row, bytes), for_each)) => {
-                    (memory_bytes, blocks) = (memory_bytes.max(bytes), for_each);
+            match chosen.replay_weighed(&own, &case, progress, &mut patience) {
+                Ok((row, bytes)) => {
+                    memory_bytes = memory_bytes.max(bytes);
                     rows.push(row);
                 }
                 Err(e) => {
@@ -99,7 +99,7 @@ impl<'a> Trial<'a> {
                 }
             }
         }
-        Ok(Ran::Done { rows, memory_bytes, blocks })
+        Ok(Ran::Done { rows, memory_bytes })
     }
 
     /// Its fields as `--set` takes them, those among them that its kind of disk always sets.
@@ -143,8 +143,6 @@ pub enum Ran {
         rows: Vec<Row>,
         /// Memory that the layer's maps take at most.
         memory_bytes: u64,
-        /// Blocks of a large drive for each that the layer offers.
-        blocks: f64,
     },
     /// The layer cannot be made like that, and why.
     Refused(String),
@@ -193,7 +191,7 @@ impl Observer for Patience {
 impl<'a> Point<'a> {
     /// What a trial came to, held against a conventional disk; nothing if it did not come to its end.
     pub fn of(trial: Trial<'a>, ran: Ran, baseline: &Baseline, measure: &Measure<'_>) -> Option<Self> {
-        let Ran::Done { rows, memory_bytes, blocks } = ran else { return None };
+        let Ran::Done { rows, memory_bytes } = ran else { return None };
         let pairs = || rows.iter().zip(baseline);
         let logarithms: f64 = pairs().map(|(row, base)| times(row, base).ln()).sum();
         let excess = pairs().map(|(row, base)| match row.behind().is_some() && base.behind().is_none() {
@@ -203,10 +201,22 @@ impl<'a> Point<'a> {
         let excess = excess.fold(1.0, f64::max);
         let times = (logarithms / rows.len() as f64).exp();
         let memory_bytes = if trial.disk.kind.takes_memory { memory_of(&rows, memory_bytes) } else { 0 };
-        let costs: f64 =
-            rows.iter().map(|row| cost(row, trial.disk.kind, (blocks, memory_bytes), &measure.prices)).sum();
-        let cost = costs / rows.len() as f64;
-        Some(Self { times, excess, cost, memory_bytes, trial, rows })
+        Some(Self { times, excess, cost: f64::INFINITY, memory_bytes, trial, rows })
+    }
+
+    /// Asks for the price, which takes maps as large as those of a large drive.
+    ///
+    /// # Errors
+    /// When the layer cannot be made on one.
+    pub fn price(&mut self, measure: &Measure<'_>) -> Result<()> {
+        let (chosen, case) = self.trial.chosen()?;
+        let mut costs = 0.0;
+        for (row, known) in self.rows.iter().zip(measure.known) {
+            let blocks = chosen.blocks_for_each(known, &case)?;
+            costs += cost(row, self.trial.disk.kind, (blocks, self.memory_bytes), &measure.prices);
+        }
+        self.cost = costs / self.rows.len() as f64;
+        Ok(())
     }
 
     /// What is to be small among disks of a kind: how long requests take, longer if that is not what is demanded.

@@ -17,7 +17,7 @@ use crate::workload::Known;
 use crate::wrong::Wrong;
 
 /// A drive on which a zone is no large part.
-const LARGE_BYTES: u64 = 128 << 30;
+const LARGE_BYTES: u64 = 64 << 30;
 
 /// Everything about a run but its layer and its workload.
 pub struct Chosen {
