@@ -37,7 +37,8 @@ impl Bound {
             Addressing { block_bytes: row.block_bytes, capacity: u64::MAX, beyond: Beyond::Error, stretched: None };
         let progress = Progress::new("bounding", known.range.requests);
         let least = own.question.answer(&requests(known, &addressing, &progress)?)?.least;
-        Ok(Some(Self { counted: own.question.counted(), count: own.count, least }))
+        // That a layer does with none says nothing.
+        Ok((least > 0).then(|| Self { counted: own.question.counted(), count: own.count, least }))
     }
 
     /// It in a sentence about a layer.

@@ -162,29 +162,32 @@ fn failed(error: Error) -> Result<Ran> {
 /// Stops a replay that takes far longer than its workload.
 struct Patience {
     most_seconds: f64,
-    seconds: f64,
+    is_over: bool,
 }
 
 /// How many times as long as a conventional disk takes for a workload one waits for others, and how long in any case.
 const PATIENCE: f64 = 3.0;
 const PATIENCE_SECONDS: f64 = 60.0;
+/// The latency, an hour, that shows at once that a disk will not keep up: each request may move all that it holds.
+const PATIENCE_MS: f64 = 3.6e6;
 /// Requests between two looks at the time. A log that is nearly full may move all that it holds for each of them.
 const WINDOW: u64 = 64;
 
 impl Patience {
     fn with(baseline: Option<&Row>) -> Self {
         let most = baseline.map_or(f64::INFINITY, |row| PATIENCE * row.outcome.simulated_seconds + PATIENCE_SECONDS);
-        Self { most_seconds: most, seconds: 0.0 }
+        Self { most_seconds: most, is_over: false }
     }
 }
 
 impl Observer for Patience {
     fn row(&mut self, row: &WindowOutcome) {
-        self.seconds = row.end_s;
+        let is_hopeless = self.most_seconds.is_finite() && row.mean_read_ms.max(row.mean_write_ms) > PATIENCE_MS;
+        self.is_over |= is_hopeless || row.end_s > self.most_seconds;
     }
 
     fn progress(&mut self, _requests: u64) -> ControlFlow<()> {
-        if self.seconds > self.most_seconds { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
