@@ -19,6 +19,7 @@ mod compression;
 pub mod derived;
 mod doubts;
 mod error;
+mod folder;
 mod format;
 pub mod formats;
 #[cfg(feature = "parquet")]
@@ -37,6 +38,7 @@ use derived::prepopulated::Prepopulated;
 use derived::writes::Writes;
 pub use doubts::doubt;
 pub use error::{Position, Problem, TraceError};
+pub use folder::traces_in;
 pub use format::{FORMATS, FormatInfo, NoSuchFormat, TraceFormat};
 use imbrex_core::block::{Access, Extent, Lba};
 use profiles::{Profile, ProfileSource};

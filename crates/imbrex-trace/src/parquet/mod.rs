@@ -31,7 +31,7 @@ use std::io::{self, Read, Seek};
 use bytes::Bytes;
 pub use names::RecordingNames;
 use reader::ParquetTrace;
-pub(super) use recording::{open_folder, open_named};
+pub(super) use recording::{open_folder, open_named, recording_with};
 
 use super::format::PARQUET_MAGIC;
 use super::{TraceError, TraceSource};

@@ -30,6 +30,12 @@ impl RecordingNames {
         Some(Self { folder: folder.unwrap_or(Path::new(".")).to_owned(), stem })
     }
 
+    /// Those of the recording that a file belongs to, complete or not, as far as its name tells.
+    pub(super) fn with(file: &Path) -> Option<Self> {
+        let (stem, ..) = parsed(file.file_name()?.to_str()?)?;
+        Self::of(&file.with_file_name(format!("{stem}{ENDING}")))
+    }
+
     /// Those of every recording of which a complete file lies in `folder`, as far as names tell.
     ///
     /// # Errors

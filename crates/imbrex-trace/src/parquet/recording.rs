@@ -57,6 +57,13 @@ pub(crate) fn open_named(name: &str, file: &Path) -> Option<Result<Box<dyn Trace
     open(name, &RecordingNames::of(file)?)
 }
 
+/// The recording that a file is a part of, by the name that opens it.
+pub(crate) fn recording_with(file: &Path) -> Option<PathBuf> {
+    let recording = RecordingNames::with(file)?.recording();
+    let is_recording = !recording.exists() && open_named("", &recording).is_some();
+    is_recording.then_some(recording)
+}
+
 fn open(name: &str, names: &RecordingNames) -> Option<Result<Box<dyn TraceSource>, TraceError>> {
     let mut files = names.files().ok()?;
     files.retain(|number, path| *path == names.complete(*number));

@@ -1,5 +1,6 @@
 //! Recordings: their trims, and files that are one trace.
 
+use std::fs;
 use std::path::Path;
 
 use super::*;
@@ -145,4 +146,27 @@ fn a_folder_of_other_traces_is_no_recording() {
     assert_eq!(arrivals(&file).unwrap().len(), 3);
     assert!(arrivals(folder.path()).unwrap_err().ends_with("is a directory; name one of the trace files in it"));
     assert!(arrivals(&folder.path().join("week.parquet")).unwrap_err().starts_with("cannot open "));
+}
+
+#[test]
+fn a_recording_in_a_folder_of_traces_is_one_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = RecordingNames::of(&folder.path().join("load")).unwrap();
+    for number in 1..=2 {
+        write_part(&names, number, "a", 1000, &[0]);
+    }
+    fs::write(names.part(3), "").unwrap();
+    let foreign = written(&generated(1).0, &generated(1).1);
+    // A file that is only called so is a trace by itself.
+    for (name, bytes) in [("b.csv", [].as_slice()), (".hidden", &[]), ("archive-0001.parquet", &foreign)] {
+        fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    fs::create_dir(folder.path().join("another")).unwrap();
+    let expected = ["archive-0001.parquet", "b.csv", "load.parquet"].map(|name| folder.path().join(name));
+    assert_eq!(crate::traces_in(folder.path()).unwrap(), expected);
+    assert!(formats::open(&expected[2]).is_ok());
+    // Nor is there a recording to be opened where a file has its name.
+    fs::write(&expected[2], &foreign).unwrap();
+    assert_eq!(crate::traces_in(folder.path()).unwrap().len(), 6);
+    assert!(crate::traces_in(&folder.path().join("nothing")).is_err());
 }
