@@ -1,8 +1,7 @@
 //! How far what is recommended is from what is possible, where that is known.
 
 use anyhow::Result;
-use imbrex::replay::{Addressing, Beyond};
-use imbrex_runs::bounds::{counts, requests};
+use imbrex_runs::bounds::{Answer, Count, of_run};
 use imbrex_runs::workload::Known;
 use imbrex_terminal::progress::Progress;
 use imbrex_terminal::table::count;
@@ -28,17 +27,17 @@ impl Bound {
     /// When the workload cannot be read, or the work was to stop.
     pub fn of(point: &Point<'_>, known: &[Known]) -> Result<Option<Self>> {
         let ([known], [row]) = (known, point.rows.as_slice()) else { return Ok(None) };
-        let drive = point.trial.disk.drive.with_capacity(row.drive_blocks * u64::from(row.block_bytes))?;
-        let all = counts(row, point.trial.layer, &drive);
-        let is_rewrites = |counted: &str| ["zone_rewrites", "band_rewrites"].contains(&counted);
-        let own = all.into_iter().find(|own| own.is_bounded && is_rewrites(own.question.counted()));
-        let Some(own) = own.filter(|own| own.count > 0) else { return Ok(None) };
-        let addressing =
-            Addressing { block_bytes: row.block_bytes, capacity: u64::MAX, beyond: Beyond::Error, stretched: None };
+        let is_rewritten = |count: &Count| {
+            count.is_bounded
+                && count.count > 0
+                && ["zone_rewrites", "band_rewrites"].contains(&count.question.counted())
+        };
         let progress = Progress::new("bounding", known.range.requests);
-        let least = own.question.answer(&requests(known, &addressing, &progress)?)?.least;
+        let of_run = of_run(row, &point.trial.case(), known, is_rewritten, &progress)?;
+        let own = of_run.map(|(own, Answer { least, .. })| (own, least));
         // That a layer does with none says nothing.
-        Ok((least > 0).then(|| Self { counted: own.question.counted(), count: own.count, least }))
+        let own = own.filter(|(_, least)| *least > 0);
+        Ok(own.map(|(own, least)| Self { counted: own.question.counted(), count: own.count, least }))
     }
 
     /// It in a sentence about a layer.

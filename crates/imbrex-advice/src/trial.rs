@@ -113,8 +113,12 @@ impl<'a> Trial<'a> {
         let options = ReplayOptions { map_memory: self.map_memory, window, ..ReplayOptions::default() };
         let set: Vec<_> = self.set().collect();
         let set: Vec<_> = set.iter().map(String::as_str).collect();
-        let case = Case { layer: self.layer, drive: self.disk.drive.clone(), fit: Fit::Workload };
-        Ok((Chosen::new(self.buffer, options, &set)?, case))
+        Ok((Chosen::new(self.buffer, options, &set)?, self.case()))
+    }
+
+    /// The layer on its disk, which becomes as large as the workload.
+    pub fn case(&self) -> Case {
+        Case { layer: self.layer, drive: self.disk.drive.clone(), fit: Fit::Workload }
     }
 
     /// The command that repeats the run of a workload; `asked` are the options that say which requests it has.

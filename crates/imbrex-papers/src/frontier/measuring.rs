@@ -3,9 +3,9 @@
 use std::num::NonZeroU64;
 
 use anyhow::{Error, Result, anyhow};
-use imbrex::replay::{Addressing, Beyond, ReplayError};
+use imbrex::replay::ReplayError;
 use imbrex::trace::Workload;
-use imbrex_runs::bounds::{Answer, counts, requests};
+use imbrex_runs::bounds::{Answer, Count, counts, of_run};
 use imbrex_runs::parallel;
 use imbrex_runs::row::Row;
 use imbrex_runs::search::spaces::Other;
@@ -157,13 +157,10 @@ fn answer(group: &[(&Entrant<'_>, Found<Measured>)], progress: &Progress) -> Res
     };
     let (_, case) = entrant.table.configured(entrant.layer(), &found.settings)?;
     let row = &found.best.1.row;
-    let drive = case.drive.with_capacity(row.drive_blocks * u64::from(row.block_bytes))?;
-    let asked = counts(row, case.layer, &drive);
-    let asked = asked.iter().find(|count| count.question.counted() == entrant.table.counted.name());
-    let asked = asked.ok_or_else(|| anyhow!("nothing bounds the layer {}", entrant.layer()))?;
-    let block_bytes = row.block_bytes;
-    let addressing = Addressing { block_bytes, capacity: u64::MAX, beyond: Beyond::Error, stretched: None };
-    Ok(Some(asked.question.answer(&requests(entrant.known, &addressing, progress)?)?))
+    let is_counted = |count: &Count| count.question.counted() == entrant.table.counted.name();
+    let of_run = of_run(row, &case, entrant.known, is_counted, progress)?;
+    let (_, answer) = of_run.ok_or_else(|| anyhow!("nothing bounds the layer {}", entrant.layer()))?;
+    Ok(Some(answer))
 }
 
 /// The row of a workload: the best of the others and this project's layer. No row if no other could be run. Who needs a

@@ -18,11 +18,12 @@ use imbrex::recording::Recording;
 use imbrex::replay::{Addressing, Beyond};
 use imbrex_terminal::progress::Progress;
 
-pub use answer::{Answer, OPEN_BANDS, requests};
+use answer::requests;
+pub use answer::{Answer, OPEN_BANDS};
 pub use question::{Count, Question, counts, is_known};
 pub use row::{BoundRow, Is};
 
-use crate::case::recording_of;
+use crate::case::{Case, recording_of};
 use crate::parallel;
 use crate::plan::Plan;
 use crate::row::Row;
@@ -152,6 +153,26 @@ pub fn of_rows(plan: &Plan<'_>, known: &[Known], rows: &[&Row], jobs: usize) -> 
         Ok(row::rows(&group.question, &answer, &layers))
     })?;
     Ok(answered.into_iter().flatten().collect())
+}
+
+/// The first count of a run that `is_wanted`, and what is possible there; nothing if there is none. The disk was as large
+/// as the workload, whose addresses are those of the trace.
+///
+/// # Errors
+/// When the workload cannot be read, or the work was to stop.
+pub fn of_run(
+    row: &Row,
+    case: &Case,
+    known: &Known,
+    is_wanted: impl Fn(&Count) -> bool,
+    progress: &Progress,
+) -> Result<Option<(Count, Answer)>> {
+    let drive = case.drive.with_capacity(row.drive_blocks * u64::from(row.block_bytes))?;
+    let Some(count) = counts(row, case.layer, &drive).into_iter().find(is_wanted) else { return Ok(None) };
+    let addressing =
+        Addressing { block_bytes: row.block_bytes, capacity: u64::MAX, beyond: Beyond::Error, stretched: None };
+    let answer = count.question.answer(&requests(known, &addressing, progress)?)?;
+    Ok(Some((count, answer)))
 }
 
 /// How requests of a workload became those of a layer. Where addresses are what the trace has, the capacity is none of
