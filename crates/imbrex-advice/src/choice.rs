@@ -15,6 +15,8 @@ pub struct Choice<'p, 'a> {
     pub is_cheapest: bool,
     /// The best of another kind, if there is one.
     pub runner_up: Option<&'p Point<'a>>,
+    /// The cheapest that is enough and costs less, of disks that nobody sells yet; unless they may be recommended.
+    pub unsold: Option<&'p Point<'a>>,
 }
 
 /// What may be recommended, and by what it is judged.
@@ -28,17 +30,27 @@ pub struct Judge<'a> {
 impl Judge<'_> {
     /// The best of all that was measured; nothing if nothing may be bought.
     pub fn choose<'p, 'a>(&self, measured: &'p Measured<'a>) -> Option<Choice<'p, 'a>> {
-        let all = measured.layers.iter().chain(&measured.varied).filter(|point| self.may_be_bought(point));
-        let all: Vec<_> = all.collect();
+        let (sold, unsold) =
+            measured.points().partition::<Vec<_>, _>(|point| self.is_named || point.trial.disk.kind.is_sold);
+        let all: Vec<_> = sold.into_iter().filter(|point| self.is_within(point)).collect();
         let best = best(&all)?;
+        let is_enough = |point: &&Point<'_>| point.is_enough() && self.is_within(point);
+        let cheaper = |points: &[&'p Point<'a>]| {
+            let own = points.iter().copied().filter(|point| is_enough(point) && point.cost < best.cost);
+            own.min_by(|one, other| one.cost.total_cmp(&other.cost))
+        };
         let others = all.iter().copied().filter(|point| point.trial.disk.kind.name != best.trial.disk.kind.name);
-        let is_cheapest = all.iter().all(|point| !point.is_enough() || point.cost >= best.cost);
-        Some(Choice { best, is_cheapest, runner_up: self::best(&others.collect::<Vec<_>>()) })
+        Some(Choice {
+            best,
+            is_cheapest: cheaper(&all).is_none(),
+            runner_up: self::best(&others.collect::<Vec<_>>()),
+            unsold: cheaper(&unsold),
+        })
     }
 
-    fn may_be_bought(&self, point: &Point<'_>) -> bool {
-        let memory = most(self.budgets, Goods::Memory).is_none_or(|most| point.memory_bytes <= most);
-        memory && (self.is_named || point.trial.disk.kind.is_sold)
+    /// Whether a point takes no more memory than may be bought.
+    fn is_within(&self, point: &Point<'_>) -> bool {
+        most(self.budgets, Goods::Memory).is_none_or(|most| point.memory_bytes <= most)
     }
 }
 

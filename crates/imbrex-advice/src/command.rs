@@ -2,10 +2,11 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::Path;
-use std::{fs, ptr};
+use std::ptr;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
+use imbrex::trace::traces_in;
 use imbrex_runs::page::PageArgument;
 use imbrex_runs::parallel;
 use imbrex_runs::trace_files::TraceFiles;
@@ -113,9 +114,8 @@ impl Advise {
         let leading: Vec<_> = [Some(choice.best), choice.runner_up].into_iter().flatten().collect();
         let faster = stages.hastened(&leading, &baselines)?;
         let bound = Bound::of(choice.best, &known)?;
-        let is_named = judge.is_named;
         let (measure, measured, choice, faster) = (&measure, &measured, &choice, faster.as_slice());
-        let told = words::Told { measure, is_named, measured, choice, faster, bound: bound.as_ref() };
+        let told = words::Told { measure, measured, choice, faster, bound: bound.as_ref() };
         let said = told.answer(&baselines);
         if let Some(mut page) = page {
             page.say(&said);
@@ -145,7 +145,7 @@ impl Advise {
 
     /// Reads every workload once.
     fn known(&self, jobs: usize) -> Result<Vec<Known>> {
-        let names = self.workloads.iter().map(|name| files(name)).collect::<Result<Vec<_>>>()?.concat();
+        let names = self.workloads.iter().map(|name| traces(name)).collect::<Result<Vec<_>>>()?.concat();
         let workloads = workload::named(&names, self.requests, self.seed, &self.traces.options())?;
         let reading = Progress::of_pieces("reading", workloads.len());
         let known = parallel::each(jobs, &workloads, |workload| {
@@ -188,21 +188,15 @@ impl Advise {
     }
 }
 
-/// The files of a folder in order of their names; anything else is itself.
-fn files(name: &str) -> Result<Vec<String>> {
+/// The traces in a folder; anything else is itself.
+fn traces(name: &str) -> Result<Vec<String>> {
     let folder = Path::new(name);
     if !folder.is_dir() {
         return Ok(vec![name.to_owned()]);
     }
-    let wrong = |cause: std::io::Error| anyhow!("cannot read folder {name}: {cause}");
-    let entries = fs::read_dir(folder).map_err(wrong)?.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    let is_shown = |path: &std::path::PathBuf| {
-        path.is_file() && !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
-    };
-    let mut files: Vec<_> = entries.into_iter().map(|entry| entry.path()).filter(is_shown).collect();
-    if files.is_empty() {
+    let traces = traces_in(folder).map_err(|cause| anyhow!("cannot read folder {name}: {cause}"))?;
+    if traces.is_empty() {
         bail!("{name}: there is no file in this folder");
     }
-    files.sort();
-    Ok(files.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
+    Ok(traces.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
 }

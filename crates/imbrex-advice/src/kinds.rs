@@ -146,6 +146,22 @@ pub struct Disk {
     pub named: String,
 }
 
+impl Disk {
+    /// The name of the drive that the disk is held against, as if its tracks did not overlap: its own, but flash has no
+    /// tracks.
+    pub fn yardstick(&self) -> &str {
+        if self.kind.disk == Goods::Flash { CONVENTIONAL.drive } else { &self.named }
+    }
+
+    /// The conventional disk of a drive.
+    ///
+    /// # Errors
+    /// When there is no such drive.
+    pub fn conventional(named: &str) -> Result<Self> {
+        Ok(Self { kind: &KINDS[0], drive: named_drive(named)?, named: named.to_owned() })
+    }
+}
+
 impl Kind {
     /// Its layers.
     pub fn layers(&self) -> Vec<&'static LayerInfo> {
@@ -156,10 +172,10 @@ impl Kind {
         layers::known().filter(is_own).collect()
     }
 
-    /// Whether a drive can be of this kind. Any can be thought of as a conventional one.
+    /// Whether a drive can be of this kind. Any disk can be thought of as a conventional one.
     fn fits(&self, media: &MediaSpec) -> bool {
         let recordings: &[Recording] = match self.layers {
-            Layers::One(_) => return true,
+            Layers::One(_) => return !matches!(media, MediaSpec::Flash { .. }),
             Layers::Of(_, recordings) => recordings,
         };
         let of = match media {
@@ -183,15 +199,17 @@ pub fn disks(named: &[String]) -> Result<Vec<Disk>> {
         let of = |kind: &'static Kind| Ok(Disk { kind, drive: named_drive(kind.drive)?, named: kind.drive.to_owned() });
         return KINDS.iter().map(of).collect();
     }
-    let mut disks = Vec::new();
+    let mut disks: Vec<Disk> = Vec::new();
     for (at, name) in named.iter().enumerate() {
         if named[..at].contains(name) {
             bail!("--disk {name}: it is named twice");
         }
         let drive = named_drive(name)?;
         // One conventional disk is enough to be recommended; each drive is held against its own.
-        let kinds = KINDS.iter().filter(|kind| kind.fits(&drive.media) && (at == 0 || kind.name != KINDS[0].name));
-        disks.extend(kinds.map(|kind| Disk { kind, drive: drive.clone(), named: name.clone() }));
+        let is_missing =
+            |kind: &Kind| kind.name != CONVENTIONAL.name || disks.iter().all(|disk| disk.kind.name != kind.name);
+        let kinds: Vec<_> = KINDS.iter().filter(|kind| kind.fits(&drive.media) && is_missing(kind)).collect();
+        disks.extend(kinds.into_iter().map(|kind| Disk { kind, drive: drive.clone(), named: name.clone() }));
     }
     Ok(disks)
 }

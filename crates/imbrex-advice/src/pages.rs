@@ -15,7 +15,7 @@ use crate::stages::{Baselines, Measured, best_of};
 use crate::trial::Point;
 use crate::words;
 
-/// What a page shows: the best of each disk, and the conventional disk that it is held against.
+/// What a page shows: the best of each disk, by the drive that it is held against, and what a conventional one does.
 pub fn shown<'m>(
     measured: &'m Measured<'_>,
     choice: &Choice<'m, '_>,
@@ -23,7 +23,7 @@ pub fn shown<'m>(
     disks: &[Disk],
     known: &'m [Known],
 ) -> Vec<(&'m Row, Seen<'m>, About)> {
-    let mut all = Vec::new();
+    let (mut all, mut drives) = (Vec::new(), Vec::new());
     for disk in disks {
         let Some(point) = best_of(&measured.layers, disk) else { continue };
         let is = |other: &Point<'_>| ptr::eq(other.trial.disk, disk);
@@ -33,12 +33,15 @@ pub fn shown<'m>(
             () if choice.runner_up.is_some_and(|own| ptr::eq(own, point)) => Some("runner-up".to_owned()),
             () => None,
         };
-        let group = Some(disk.kind.name.to_owned());
+        // Each conventional disk once.
+        let is_new = !drives.contains(&disk.yardstick());
+        drives.push(disk.yardstick());
+        let group = Some(disk.yardstick().to_owned());
         let baseline = baselines.of(disk, NonZeroU64::MIN).iter();
         for (own, (row, base)) in known.iter().zip(point.rows.iter().zip(baseline)) {
             let about = |name: Option<String>, role| About { name, role, group: group.clone(), ..About::default() };
             let seen = |row: &Row| layers::find(row.layer).map(|info| Seen::new(&own.info, info));
-            if row.layer != base.layer {
+            if is_new && row.layer != base.layer {
                 all.extend(seen(base).ok().map(|seen| (base, seen, about(None, None))));
             }
             let name = Some(words::called(point));

@@ -13,9 +13,9 @@ use imbrex_runs::search::spaces::timed;
 use imbrex_runs::search::{search, size};
 use imbrex_terminal::progress::Progress;
 
-use crate::kinds::{Disk, KINDS, Room};
+use crate::kinds::{Disk, Room};
 use crate::prices::{Budget, Goods, most};
-use crate::trial::{Measure, Point, Ran, Trial};
+use crate::trial::{Baseline, Measure, Point, Ran, Trial};
 
 /// The buffer of a layer that has none.
 const BUFFER: BufferSize = BufferSize::Percent(1.0);
@@ -57,6 +57,13 @@ pub struct Measured<'a> {
     pub refused: Vec<(&'a Disk, &'static str, String)>,
 }
 
+impl<'a> Measured<'a> {
+    /// Everything that may be recommended.
+    pub fn points(&self) -> impl Iterator<Item = &Point<'a>> {
+        self.layers.iter().chain(&self.varied)
+    }
+}
+
 /// The conventional disks by drive and speed.
 pub struct Baselines(BTreeMap<(String, u64), Vec<Row>>);
 
@@ -66,18 +73,16 @@ impl<'a> Stages<'a> {
     /// # Errors
     /// When a workload cannot be read, or the work was to stop.
     pub fn baselines(&self) -> Result<Baselines> {
-        let conventional = layers::find("conventional")?;
-        let mut drives: Vec<&Disk> = Vec::new();
-        for disk in self.disks {
-            if !drives.iter().any(|other| other.named == disk.named) {
-                drives.push(disk);
-            }
-        }
-        let each = |disk: &&'a Disk| [NonZeroU64::MIN, FASTER].map(|speed| (*disk, speed));
-        let all: Vec<_> = drives.iter().flat_map(each).collect();
+        let layer = layers::find("conventional")?;
+        let mut names: Vec<_> = self.disks.iter().map(Disk::yardstick).collect();
+        names.sort_unstable();
+        names.dedup();
+        let disks = names.into_iter().map(Disk::conventional).collect::<Result<Vec<_>>>()?;
+        let each = |disk| [NonZeroU64::MIN, FASTER].map(|speed| (disk, speed));
+        let all: Vec<(&Disk, _)> = disks.iter().flat_map(each).collect();
         let progress = self.progress("conventional disks", all.len() as u64);
         let rows = parallel::each(self.jobs, &all, |(disk, speed)| {
-            let trial = Trial { speed: *speed, ..Trial::new(disk, conventional, BUFFER) };
+            let trial = Trial { speed: *speed, ..Trial::new(disk, layer, BUFFER) };
             match trial.run(self.measure.known, None, &progress)? {
                 Ran::Done { rows, .. } => Ok(((disk.named.clone(), speed.get()), rows)),
                 Ran::Refused(why) => Err(anyhow!("{why}")),
@@ -141,14 +146,38 @@ impl<'a> Stages<'a> {
             .collect()
     }
 
-    /// The buffer that a disk has at first: as much as the budget allows, or the usual one.
+    /// The buffer that a disk has at first: the usual one, or as much of it as may be bought.
     fn buffer(&self, disk: &Disk) -> BufferSize {
-        let budget = disk.kind.buffer.and_then(|goods| most(self.budgets, goods));
         let usual = match disk.kind.room {
             Room::Buffer(percent, _) => BufferSize::Percent(percent),
             _ => BUFFER,
         };
-        budget.map_or(usual, BufferSize::Bytes)
+        match self.budget(disk) {
+            Some(most) if self.blocks(usual, disk) > self.blocks(most, disk) => most,
+            _ => usual,
+        }
+    }
+
+    /// How much of what the buffer of a disk lies on may be bought, in whole blocks, if that was said.
+    fn budget(&self, disk: &Disk) -> Option<BufferSize> {
+        let bytes = most(self.budgets, disk.kind.buffer?)?;
+        Some(BufferSize::Bytes(bytes - bytes % u64::from(disk.drive.block_bytes)))
+    }
+
+    /// Blocks of a buffer at most, on the disks of all workloads.
+    fn blocks(&self, size: BufferSize, disk: &Disk) -> u64 {
+        let each = self.measure.known.iter().map(|known| size.blocks(known.range.range_bytes, disk.drive.block_bytes));
+        each.max().unwrap_or(0)
+    }
+
+    /// Other sizes of a buffer that may be bought, and as much as that where more would be tried.
+    fn sizes(&self, disk: &Disk, usual: BufferSize, factors: &[f64]) -> Vec<BufferSize> {
+        let sizes = factors.iter().map(|factor| times(usual, *factor));
+        let Some(budget) = self.budget(disk) else { return sizes.collect() };
+        let most = self.blocks(budget, disk);
+        let (within, beyond): (Vec<_>, Vec<_>) = sizes.partition(|size| self.blocks(*size, disk) <= most);
+        let largest = !beyond.is_empty() && self.blocks(usual, disk) < most;
+        within.into_iter().chain(largest.then_some(budget)).collect()
     }
 
     /// Gives layers the best settings that are found: those that are not far behind the best of their disk a few, and
@@ -210,9 +239,8 @@ impl<'a> Stages<'a> {
         let mut all = Vec::new();
         match trial.disk.kind.room {
             Room::Buffer(_, factors) if trial.layer.buffered => {
-                let budget = trial.disk.kind.buffer.and_then(|goods| most(self.budgets, goods));
-                let factors = factors.iter().filter(|factor| budget.is_none() || **factor < 1.0);
-                all.extend(factors.map(|factor| Trial { buffer: times(trial.buffer, *factor), ..trial.clone() }));
+                let sizes = self.sizes(trial.disk, trial.buffer, factors).into_iter();
+                all.extend(sizes.map(|buffer| Trial { buffer, ..trial.clone() }));
             }
             Room::Field(field, values) if trial.layer.fields.iter().any(|known| known.key == field) => {
                 all.extend(values.iter().map(|value| {
@@ -249,13 +277,9 @@ impl<'a> Stages<'a> {
 }
 
 impl Baselines {
-    /// The conventional disk that a disk is held against: the same if its tracks did not overlap. Flash has no tracks.
-    pub fn of(&self, disk: &Disk, speed: NonZeroU64) -> &[Row] {
-        let own = if disk.kind.disk == Goods::Flash { KINDS[0].drive } else { &disk.named };
-        let key = (own.to_owned(), speed.get());
-        let found =
-            self.0.get(&key).or_else(|| self.0.iter().find(|((_, own), _)| *own == speed.get()).map(|(_, rows)| rows));
-        found.map_or(&[], Vec::as_slice)
+    /// What the conventional disk does that a disk is held against.
+    pub fn of(&self, disk: &Disk, speed: NonZeroU64) -> &Baseline {
+        self.0.get(&(disk.yardstick().to_owned(), speed.get())).map_or(&[], Vec::as_slice)
     }
 }
 

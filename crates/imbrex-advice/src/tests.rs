@@ -1,10 +1,11 @@
 //! What is read, what is demanded, and what is recommended.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+use imbrex::layers::LayerInfo;
 use imbrex::replay::Latency;
 
 use crate::demand::Demand;
-use crate::kinds::{KINDS, disks};
+use crate::kinds::{Disk, KINDS, Room, disks};
 use crate::prices::{Budget, Goods, Price, Prices, most};
 
 #[test]
@@ -57,9 +58,57 @@ fn a_drive_is_what_its_recording_can_be() {
     assert_eq!(kinds("exos-x18z"), ["conventional", "host-managed", "log"]);
     assert_eq!(kinds("st8000as0002"), ["conventional", "drive-managed", "flash cache"]);
     assert_eq!(kinds("conventional-7200"), ["conventional"]);
+    assert_eq!(kinds("ssd-sata"), ["flash"]);
     let both = disks(&["exos-x18z", "st8000as0002"].map(str::to_owned)).unwrap();
     assert_eq!(both.iter().filter(|disk| disk.kind.name == "conventional").count(), 1);
     assert!(disks(&["floppy".to_owned()]).is_err());
     assert!(disks(&["exos-x18z".to_owned(), "exos-x18z".to_owned()]).is_err());
     assert_eq!(disks(&[]).unwrap().len(), KINDS.len());
+}
+
+#[test]
+fn a_disk_is_held_against_itself_without_overlapping_tracks_and_flash_against_a_disk() {
+    for disk in disks(&[]).unwrap() {
+        let expected = if disk.kind.name == "flash" { "exos-x18z" } else { disk.named.as_str() };
+        assert_eq!(disk.yardstick(), expected, "{}", disk.kind.name);
+        assert_eq!(Disk::conventional(disk.yardstick()).unwrap().kind.name, "conventional");
+    }
+}
+
+/// The table of the documentation is that of the code.
+#[test]
+fn the_page_lists_the_kinds() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/advice.md")).unwrap();
+    let (_, table) = page.split_once("| kind | drive").unwrap();
+    let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), KINDS.len());
+    for (row, kind) in rows.iter().zip(&KINDS) {
+        assert!(row.starts_with(&format!("| {} | `{}`", kind.name, kind.drive)), "{row}");
+        let varied = match kind.room {
+            Room::Fixed => "| |".to_owned(),
+            Room::Buffer(usual, factors) => {
+                let all = || factors.iter().chain([&1.0]).map(|factor| usual * factor);
+                let (least, most) = (all().fold(f64::MAX, f64::min), all().fold(0.0, f64::max));
+                format!("{least} to {most} %")
+            }
+            Room::Field("spare_fraction", _) => "the spare fraction".to_owned(),
+            Room::Field(..) => "the part of the disk that is allocated".to_owned(),
+        };
+        assert!(row.contains(&varied), "{row}: {varied}");
+        let layers = kind.layers();
+        let is_named = |layer: &&LayerInfo| row.contains(&format!("`{}`", layer.name));
+        let family = layers[0].family.map(|family| format!("`{}`", family.name()));
+        assert!(layers.iter().all(is_named) || family.is_some_and(|family| row.contains(&family)), "{row}");
+    }
+}
+
+#[test]
+fn the_page_states_the_usual_prices() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/advice.md")).unwrap();
+    let text = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let of = |goods: Goods| Prices::default().of(goods);
+    let disks = [Goods::Shingled, Goods::Interlaced, Goods::Hybrid];
+    let disks = disks.map(|goods| format!("{} {:.2}", goods.name(), of(goods))).join(", ");
+    let said = format!("without it {disks}, flash {} and memory {} times a byte", of(Goods::Flash), of(Goods::Memory));
+    assert!(text.contains(&said), "{said}");
 }

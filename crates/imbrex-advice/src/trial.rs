@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
+use std::ptr;
 
 use anyhow::{Error, Result};
 use imbrex::layers::LayerInfo;
@@ -14,7 +15,7 @@ use imbrex_runs::workload::Known;
 use imbrex_terminal::progress::Progress;
 
 use crate::demand::Demand;
-use crate::kinds::{Disk, Kind};
+use crate::kinds::{Disk, Kind, Room};
 use crate::prices::{Goods, Prices};
 
 /// A layer on a disk, with everything that may be varied. The disk is as large as the workload needs, and full.
@@ -163,13 +164,22 @@ fn failed(error: Error) -> Result<Ran> {
     }
 }
 
-/// Stops a replay that takes far longer than its workload.
+/// Stops a replay that takes far longer than a conventional disk does.
 struct Patience {
-    most_seconds: f64,
+    /// Nothing for the conventional disk itself.
+    most: Option<Most>,
     is_over: bool,
 }
 
-/// How many times as long as a conventional disk takes for a workload one waits for others, and how long in any case.
+/// What is too long.
+struct Most {
+    /// For the workload.
+    seconds: f64,
+    /// For a request on average, in milliseconds.
+    request_ms: f64,
+}
+
+/// How many times as long as a conventional disk takes one waits for others, and how long in any case for a workload.
 const PATIENCE: f64 = 3.0;
 const PATIENCE_SECONDS: f64 = 60.0;
 /// The latency, an hour, that shows at once that a disk will not keep up: each request may move all that it holds.
@@ -179,15 +189,19 @@ const WINDOW: u64 = 64;
 
 impl Patience {
     fn with(baseline: Option<&Row>) -> Self {
-        let most = baseline.map_or(f64::INFINITY, |row| PATIENCE * row.outcome.simulated_seconds + PATIENCE_SECONDS);
-        Self { most_seconds: most, is_over: false }
+        let most = baseline.map(|Row { outcome, .. }| Most {
+            seconds: PATIENCE * outcome.simulated_seconds + PATIENCE_SECONDS,
+            request_ms: PATIENCE_MS.max(PATIENCE * outcome.latency_ms.all.max),
+        });
+        Self { most, is_over: false }
     }
 }
 
 impl Observer for Patience {
     fn row(&mut self, row: &WindowOutcome) {
-        let is_hopeless = self.most_seconds.is_finite() && row.mean_read_ms.max(row.mean_write_ms) > PATIENCE_MS;
-        self.is_over |= is_hopeless || row.end_s > self.most_seconds;
+        let is_over =
+            |most: &Most| row.end_s > most.seconds || row.mean_read_ms.max(row.mean_write_ms) > most.request_ms;
+        self.is_over |= self.most.as_ref().is_some_and(is_over);
     }
 
     fn progress(&mut self, _requests: u64) -> ControlFlow<()> {
@@ -234,6 +248,17 @@ impl<'a> Point<'a> {
     /// Whether it does what is demanded.
     pub fn is_enough(&self) -> bool {
         self.excess <= 1.0
+    }
+
+    /// Whether it has less of what a buyer may vary than `other` on the same disk, and so costs less.
+    pub fn is_less_than(&self, other: &Self) -> bool {
+        let is_varied = !matches!(self.trial.disk.kind.room, Room::Fixed) || self.trial.map_memory.is_some();
+        is_varied && self.is_same_disk(other) && self.cost < other.cost
+    }
+
+    /// Whether it is of the same disk.
+    pub fn is_same_disk(&self, other: &Self) -> bool {
+        ptr::eq(self.trial.disk, other.trial.disk)
     }
 
     /// Whether some workload comes faster than it is served, and a conventional disk serves it.

@@ -10,7 +10,7 @@ use imbrex_terminal::table::{Cell, bytes, count, grid, milliseconds, number, par
 
 use crate::bound::Bound;
 use crate::choice::Choice;
-use crate::kinds::{Disk, Room};
+use crate::kinds::Disk;
 use crate::prices::Goods;
 use crate::row::{AdviceRow, Is};
 use crate::stages::{Baselines, Measured, best_of};
@@ -20,8 +20,6 @@ use crate::trial::{Measure, Point};
 pub struct Told<'t, 'a> {
     /// What it was held against.
     pub measure: &'t Measure<'t>,
-    /// Whether somebody named the disks.
-    pub is_named: bool,
     /// What was measured.
     pub measured: &'t Measured<'a>,
     /// What is recommended.
@@ -46,7 +44,7 @@ pub fn called(point: &Point<'_>) -> String {
 impl Told<'_, '_> {
     /// The answer: what was asked, what to take, what comes next, and what would break it; a paragraph each.
     pub fn answer(&self, baselines: &Baselines) -> Vec<String> {
-        let Choice { best, is_cheapest, runner_up } = *self.choice;
+        let Choice { best, is_cheapest, runner_up, unsold } = *self.choice;
         let mut said = self.workloads(baselines.of(best.trial.disk, NonZeroU64::MIN));
         let demand = self.measure.demand.shown();
         said.push(match () {
@@ -62,7 +60,7 @@ impl Told<'_, '_> {
         }
         let overlapped = [Some(best), runner_up].into_iter().flatten().filter(|point| !is_conventional(point));
         said.extend(overlapped.filter_map(|point| self.breaks(point)));
-        said.extend(self.of_unsold());
+        said.extend(unsold.map(|least| format!("Cheaper still would be {}, which nobody sells yet.", a(least))));
         said
     }
 
@@ -97,9 +95,9 @@ impl Told<'_, '_> {
         let faster = self
             .faster
             .iter()
-            .find(|own| is_same_disk(own, point))
+            .find(|own| own.is_same_disk(point))
             .map(|own| format!("requests that come twice as fast: {}", self.how(own)));
-        let less = self.measured.varied.iter().filter(|own| is_same_disk(own, point) && is_less(own, point));
+        let less = self.measured.varied.iter().filter(|own| own.is_less_than(point));
         // The nearest to what is recommended.
         let less = less.max_by(|one, other| one.cost.total_cmp(&other.cost));
         let less = less.map(|own| format!("{}: {}", changed(own, point), self.how(own)));
@@ -115,15 +113,6 @@ impl Told<'_, '_> {
             true => "it cannot keep up".to_owned(),
             false => format!("{} × a conventional disk, {enough}", times(point)),
         }
-    }
-
-    /// Whether a disk that nobody sells yet would do better.
-    fn of_unsold(&self) -> Option<String> {
-        let best = self.choice.best;
-        let all = self.measured.layers.iter().chain(&self.measured.varied);
-        let own = all.filter(|point| !point.trial.disk.kind.is_sold && point.is_enough() && point.cost < best.cost);
-        let least = own.min_by(|one, other| one.cost.total_cmp(&other.cost)).filter(|_| !self.is_named)?;
-        Some(format!("Cheaper still would be {}, which nobody sells yet.", a(least)))
     }
 
     /// The answer and the tables, for people.
@@ -154,7 +143,7 @@ impl Told<'_, '_> {
     /// The best of each kind with other sizes.
     fn varied(&self, bests: &[&Point<'_>]) -> String {
         let own = bests.iter().flat_map(|best| {
-            let own = self.measured.varied.iter().filter(|point| is_same_disk(point, best));
+            let own = self.measured.varied.iter().filter(|point| point.is_same_disk(best));
             own.map(|point| (point, changed(point, best)))
         });
         let lines = own.map(|(point, word)| {
@@ -166,7 +155,7 @@ impl Told<'_, '_> {
     /// The kind of disk; with the drive if there are several of the kind.
     fn name(&self, point: &Point<'_>) -> String {
         let Disk { kind, named, .. } = point.trial.disk;
-        let is_other = |other: &Point<'_>| other.trial.disk.kind.name == kind.name && !is_same_disk(other, point);
+        let is_other = |other: &Point<'_>| other.trial.disk.kind.name == kind.name && !other.is_same_disk(point);
         let is_one = !self.measured.layers.iter().any(is_other);
         if is_one { kind.name.to_owned() } else { format!("{} {named}", kind.name) }
     }
@@ -196,6 +185,12 @@ impl Told<'_, '_> {
         }
     }
 
+    /// What flash is held against, if there is any.
+    fn of_flash(&self) -> String {
+        let flash = self.measured.layers.iter().find(|point| point.trial.disk.kind.disk == Goods::Flash);
+        flash.map_or_else(String::new, |point| format!(", for flash over that on {}", point.trial.disk.yardstick()))
+    }
+
     fn legend(&self) -> String {
         let mut lines = vec![
             format!(
@@ -203,9 +198,11 @@ impl Told<'_, '_> {
                  disk, with {} for a byte (--price). Every disk is as large as the workload and full.",
                 self.measure.prices.shown()
             ),
-            "Vs conv: mean latency over that on the same disk if its tracks did not overlap. Enough: it keeps what is \
-             demanded."
-                .to_owned(),
+            format!(
+                "Vs conv: mean latency over that on the same disk if its tracks did not overlap{}. Enough: it keeps what \
+                 is demanded.",
+                self.of_flash()
+            ),
         ];
         let late = self.measured.late.iter().map(|(_, layer)| *layer).collect::<Vec<_>>();
         if !late.is_empty() {
@@ -261,16 +258,6 @@ fn with(point: &Point<'_>) -> String {
     let of =
         of.map(|goods| format!(" and {} of {}", bytes(buffer), if goods == Goods::Flash { "flash" } else { "buffer" }));
     format!("{}{}", called(point), of.unwrap_or_default())
-}
-
-fn is_same_disk(one: &Point<'_>, other: &Point<'_>) -> bool {
-    ptr::eq(one.trial.disk, other.trial.disk)
-}
-
-/// Whether a point has less of what a buyer may vary, and so costs less.
-fn is_less(one: &Point<'_>, other: &Point<'_>) -> bool {
-    let is_varied = !matches!(one.trial.disk.kind.room, Room::Fixed) || one.trial.map_memory.is_some();
-    is_varied && !ptr::eq(one, other) && one.cost < other.cost
 }
 
 /// What a point has of what a buyer may vary.

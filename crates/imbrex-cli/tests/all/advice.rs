@@ -59,6 +59,49 @@ fn the_cheapest_that_is_enough_is_recommended() {
     assert!(hastened.iter().all(|row| row["speed"] == 2 && row["command"].is_null()));
 }
 
+/// What may be bought is not what has to be bought.
+#[test]
+fn a_budget_is_the_most_that_is_bought() {
+    let flash = |budget: &str| {
+        let rows = rows(&format!("zipf --requests 500 --trials 1 --disk st8000as0002 {budget}"));
+        let own = rows.iter().filter(|row| row["kind"] == "flash cache" && row["is"] != "faster");
+        let mut sizes: Vec<_> = own.map(|row| row["buffer_bytes"].as_u64().unwrap()).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    };
+    let (all, most) = (flash(""), 100 << 20);
+    let some = flash("--budget flash=100MiB");
+    let within: Vec<_> = all.iter().copied().filter(|size| *size < most).chain([most]).collect();
+    assert!(all.last() > Some(&most) && within.len() > 2, "{all:?}");
+    assert_eq!(some, within);
+    // More than anybody would try changes nothing.
+    assert_eq!(flash("--budget flash=1TiB"), all);
+}
+
+/// Flash has no tracks that could overlap.
+#[test]
+fn flash_is_held_against_a_disk() {
+    let rows = rows("zipf --requests 500 --trials 1 --disk ssd-sata");
+    let taken = of(&rows, "recommended")[0];
+    assert!(taken["kind"] == "flash" && number(taken, "times_conventional") < 0.5, "{taken}");
+    assert!(rows.iter().all(|row| row["kind"] == "flash"));
+    let said = String::from_utf8(imbrex("advise zipf --requests 500 --trials 1 --disk ssd-sata").stdout).unwrap();
+    assert!(said.contains("Take a flash drive with page-ftl"), "{said}");
+}
+
+/// A page shows each conventional disk once, however many kinds of disk are held against it.
+#[test]
+fn a_page_shows_a_conventional_disk_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("advice.html");
+    let (path, drives) = (page.display(), "--disk exos-x18z --disk st8000as0002");
+    let output = imbrex(&format!("advise zipf --requests 200 --trials 1 {drives} --html {path}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = fs::read_to_string(&page).unwrap();
+    assert_eq!(text.matches("\"layer\":\"conventional\"").count(), 2);
+}
+
 #[test]
 fn commands_repeat_what_is_said() {
     let rows = rows("hm_0 --requests 2000 --trials 3 --disk st8000as0002");

@@ -8,7 +8,7 @@ type Place = (&'static str, &'static str);
 /// A document, and a sentence or a part of one with `{}` in place of the number.
 type Statement = (&'static str, &'static str);
 
-const NUMBERS: [(Place, &[Statement]); 32] = [
+const NUMBERS: [(Place, &[Statement]); 38] = [
     (
         ("crates/imbrex-runs/src/steady.rs", "pub const WINDOW: u32 = "),
         &[("docs/simulation.md", "A *window* is {} rounds in a row")],
@@ -156,6 +156,27 @@ const NUMBERS: [(Place, &[Statement]); 32] = [
         ("crates/imbrex-volumes/src/web/server.rs", "const ENDS_WITHIN: Duration = Duration::from_secs("),
         &[("docs/serving.md", "and {} for everything"), ("SECURITY.md", "and {} for everything")],
     ),
+    (
+        ("crates/imbrex-advice/src/command.rs", "\"N\", default_value_t = "),
+        &[("docs/advice.md", "behind the best of its kind, {} by default")],
+    ),
+    (
+        ("crates/imbrex-advice/src/stages.rs", "const CLOSER: u32 = "),
+        &[("docs/advice.md", "and {} times as many of the")],
+    ),
+    (("crates/imbrex-advice/src/stages.rs", "const LEADERS: usize = "), &[("docs/advice.md", "of the {} that lead")]),
+    (
+        ("crates/imbrex-advice/src/trial.rs", "const PATIENCE: f64 = "),
+        &[
+            ("docs/advice.md", "more than {} times as long as a conventional disk"),
+            ("docs/advice.md", "and {} times as long as the longest there"),
+        ],
+    ),
+    (
+        ("crates/imbrex-advice/src/trial.rs", "const PATIENCE_SECONDS: f64 = "),
+        &[("docs/advice.md", "and {} seconds more")],
+    ),
+    (("crates/imbrex-advice/src/kinds.rs", "KINDS: [Kind; "), &[("docs/advice.md", "Without it there are {} kinds")]),
 ];
 
 const WORDS: [&str; 13] =
