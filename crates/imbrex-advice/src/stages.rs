@@ -148,14 +148,8 @@ impl<'a> Stages<'a> {
 
     /// The buffer that a disk has at first: the usual one, or as much of it as may be bought.
     fn buffer(&self, disk: &Disk) -> BufferSize {
-        let usual = match disk.kind.room {
-            Room::Buffer(percent, _) => BufferSize::Percent(percent),
-            _ => BUFFER,
-        };
-        match self.budget(disk) {
-            Some(most) if self.blocks(usual, disk) > self.blocks(most, disk) => most,
-            _ => usual,
-        }
+        let usual = usual(disk);
+        self.budget(disk).filter(|most| self.blocks(usual, disk) > self.blocks(*most, disk)).unwrap_or(usual)
     }
 
     /// How much of what the buffer of a disk lies on may be bought, in whole blocks, if that was said.
@@ -170,14 +164,14 @@ impl<'a> Stages<'a> {
         each.max().unwrap_or(0)
     }
 
-    /// Other sizes of a buffer that may be bought, and as much as that where more would be tried.
-    fn sizes(&self, disk: &Disk, usual: BufferSize, factors: &[f64]) -> Vec<BufferSize> {
-        let sizes = factors.iter().map(|factor| times(usual, *factor));
-        let Some(budget) = self.budget(disk) else { return sizes.collect() };
-        let most = self.blocks(budget, disk);
-        let (within, beyond): (Vec<_>, Vec<_>) = sizes.partition(|size| self.blocks(*size, disk) <= most);
-        let largest = !beyond.is_empty() && self.blocks(usual, disk) < most;
-        within.into_iter().chain(largest.then_some(budget)).collect()
+    /// The sizes of a buffer beside the first one that may be bought, and as much as that where more would be tried.
+    fn sizes(&self, disk: &Disk, factors: &[f64]) -> Vec<BufferSize> {
+        let (first, most) = (self.blocks(self.buffer(disk), disk), self.budget(disk));
+        let most_blocks = most.map_or(u64::MAX, |most| self.blocks(most, disk));
+        let sizes = factors.iter().map(|factor| times(usual(disk), *factor));
+        let (within, beyond): (Vec<_>, Vec<_>) = sizes.partition(|size| self.blocks(*size, disk) <= most_blocks);
+        let largest = most.filter(|_| !beyond.is_empty() && most_blocks != first);
+        within.into_iter().chain(largest).collect()
     }
 
     /// Gives layers the best settings that are found: those that are not far behind the best of their disk a few, and
@@ -239,7 +233,7 @@ impl<'a> Stages<'a> {
         let mut all = Vec::new();
         match trial.disk.kind.room {
             Room::Buffer(_, factors) if trial.layer.buffered => {
-                let sizes = self.sizes(trial.disk, trial.buffer, factors).into_iter();
+                let sizes = self.sizes(trial.disk, factors).into_iter();
                 all.extend(sizes.map(|buffer| Trial { buffer, ..trial.clone() }));
             }
             Room::Field(field, values) if trial.layer.fields.iter().any(|known| known.key == field) => {
@@ -287,6 +281,14 @@ impl Baselines {
 pub fn best_of<'p, 'a>(points: &'p [Point<'a>], disk: &Disk) -> Option<&'p Point<'a>> {
     let own = points.iter().filter(|point| ptr::eq(point.trial.disk, disk));
     own.min_by(|one, other| one.score().total_cmp(&other.score()))
+}
+
+/// The buffer of a disk where nobody says how much may be bought.
+fn usual(disk: &Disk) -> BufferSize {
+    match disk.kind.room {
+        Room::Buffer(percent, _) => BufferSize::Percent(percent),
+        _ => BUFFER,
+    }
 }
 
 fn times(size: BufferSize, factor: f64) -> BufferSize {

@@ -99,7 +99,7 @@ fn a_page_shows_a_conventional_disk_once() {
     let output = imbrex(&format!("advise zipf --requests 200 --trials 1 {drives} --html {path}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = fs::read_to_string(&page).unwrap();
-    assert_eq!(text.matches("\"layer\":\"conventional\"").count(), 2);
+    assert_eq!(text.matches("<tr><td>zipf (synthetic)<td>conventional<td>").count(), 2);
 }
 
 #[test]
