@@ -54,7 +54,26 @@ life() {
     echo "served $disk, $2: $1 found all files again after a restart and a kill, $(written) blocks written"
 }
 
+# Requests of a disk, recorded until the program is asked to end. Nothing tells when blktrace has begun, so that this
+# is tried with longer and longer pauses before the requests.
+recording() {
+    mount -t debugfs none /sys/kernel/debug
+    for pause in 0.5 2 8 32; do
+        imbrex trace record "/dev/$disk" -o /tmp/disk.parquet 2> /tmp/said &
+        sleep $pause
+        dd if=/dev/zero of="/dev/$disk" bs=64k count=20 oflag=direct 2> /dev/null
+        dd if="/dev/$disk" of=/dev/null bs=4k count=10 iflag=direct 2> /dev/null
+        kill -TERM $!
+        wait $! || { cat /tmp/said; finish "failed: imbrex trace record"; }
+        grep -q ' 30 requests' /tmp/said && break
+    done
+    grep -q ' 30 requests' /tmp/said || { cat /tmp/said; finish "failed: the recording has other requests"; }
+    imbrex trace stat /tmp/disk.parquet > /tmp/stat || finish "failed: the recording cannot be read"
+    echo "served $disk, recorded: $(grep requests /tmp/said)"
+}
+
 make_disk scsi
+recording
 life log-greedy "scsi_debug with conventional zones"
 make_disk null
 life dm-zoned "null_blk with conventional zones"

@@ -4,14 +4,14 @@
 # end the last disk is served by the kernel's ublk, and its server is killed while it is in use.
 #
 # Sourced by ../guests.sh.
-programs+=(nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs fio:fio blkdiscard:util-linux)
+programs+=(blktrace:blktrace blkparse:blktrace nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs fio:fio blkdiscard:util-linux)
 modules+=(nbd null_blk scsi_debug sd_mod ublk_drv)
 
 put_device() {
     local name
     build_programs dev
     copy_programs
-    for name in mkfs.ext4 e2fsck fio blkdiscard; do copy_program "$(program $name)"; done
+    for name in blktrace blkparse mkfs.ext4 e2fsck fio blkdiscard; do copy_program "$(program $name)"; done
     cp device/ublk.sh "$guest/"
 }
 

@@ -22,7 +22,7 @@ use imbrex_terminal::table::{bytes, count};
 const BATCH: usize = 4096;
 
 /// What is written.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Target {
     /// The format to write, if the file's ending (.parquet, .csv, .csv.zst, .csv.gz, .csv.xz) does not tell
     #[arg(long = "to", value_enum, value_name = "FORMAT")]
@@ -93,9 +93,19 @@ pub fn refuse_same_file(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the requests of `workload` to the file `to` and says what it wrote.
+/// Writes the requests of `workload` to the file `to` and says what it wrote; Ctrl-C stops it.
 pub fn write(workload: &Workload, to: &Path, target: &Target) -> Result<()> {
     stop::on_ctrl_c();
+    write_when(workload, to, target, || Ok(()))
+}
+
+/// The same, where `is_whole` says when all has been read whether the file shall appear, and Ctrl-C is somebody else's.
+pub fn write_when(
+    workload: &Workload,
+    to: &Path,
+    target: &Target,
+    is_whole: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let (format, compression) = target.format(to)?;
     let mut file = NewFile::create(to)?;
     let progress = Progress::of_pieces("writing", Known::passes(target.dense));
@@ -112,6 +122,7 @@ pub fn write(workload: &Workload, to: &Path, target: &Target) -> Result<()> {
     })?;
     source.tell();
     let mended = mended(&source.irregularities(), source.volume().as_deref());
+    is_whole()?;
     file.finish()?;
     drop(progress);
     note(summary(workload, to, format, &info, written, mended));

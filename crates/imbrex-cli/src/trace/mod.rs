@@ -6,12 +6,13 @@ mod generate;
 mod lines;
 mod prepopulate;
 mod published;
+mod record;
 pub mod stat;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-/// Look at traces, convert and generate them
+/// Look at traces, record, convert and generate them
 #[derive(Args)]
 pub struct Trace {
     #[command(subcommand)]
@@ -24,6 +25,7 @@ enum Command {
     Convert(convert::Convert),
     Generate(generate::Generate),
     Prepopulate(prepopulate::Prepopulate),
+    Record(record::Record),
 }
 
 impl Trace {
@@ -33,6 +35,7 @@ impl Trace {
             Command::Convert(command) => command.run(),
             Command::Generate(command) => command.run(),
             Command::Prepopulate(command) => command.run(),
+            Command::Record(command) => command.run(),
         }
     }
 }

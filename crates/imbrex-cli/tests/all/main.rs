@@ -16,6 +16,7 @@ mod numbers;
 mod paged_volumes;
 mod program;
 mod rebuild;
+mod recorded;
 mod reproduce;
 mod reproduction;
 mod results;
