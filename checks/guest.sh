@@ -116,7 +116,9 @@ run_guest() {
         -append "console=ttyS0 quiet panic=-1 mitigations=off" \
         -serial "file:$work/console" -serial "file:$work/said" < /dev/null > "$work/qemu" 2>&1 || status=$?
     tr -d '\r' < "$work/said" > "$work/report" || true
-    if grep '^failed' "$work/report"; then
+    if grep -q '^failed' "$work/report"; then
+        # Before it says that it failed it shows why.
+        tail -n 20 "$work/report" >&2
         fail "the guest could not do what it was asked"
     fi
     grep -q '^done$' "$work/report" && return

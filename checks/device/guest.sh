@@ -60,6 +60,7 @@ recording() {
     mount -t debugfs none /sys/kernel/debug
     for pause in 0.5 2 8 32; do
         imbrex trace record "/dev/$disk" -o /tmp/disk.parquet 2> /tmp/said &
+        until grep -q 'recording until' /tmp/said; do sleep 0.1; done
         sleep $pause
         dd if=/dev/zero of="/dev/$disk" bs=64k count=20 oflag=direct 2> /dev/null
         dd if="/dev/$disk" of=/dev/null bs=4k count=10 iflag=direct 2> /dev/null

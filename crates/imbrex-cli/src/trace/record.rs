@@ -132,7 +132,8 @@ fn end(blktrace: &Mutex<Option<Child>>) {
     if let Some(child) = &mut *lock(blktrace)
         && matches!(child.try_wait(), Ok(None))
     {
-        let asked = kill_process(Pid::from_child(child), Signal::INT);
+        // Shells have what they run in the background ignore SIGINT.
+        let asked = kill_process(Pid::from_child(child), Signal::TERM);
         asked.unwrap_or_else(|cause| note(format!("blktrace cannot be ended: {cause}")));
     }
 }

@@ -60,7 +60,7 @@ fn a_recording_ends_with_a_signal_and_has_what_came_until_then() {
     let Some(device) = device("recording until a signal") else { return };
     // It goes on when it is asked to end, and says more before it does.
     let blktrace = format!(
-        "echo \"$@\" > arguments\ntrap 'echo \"{LAST}\"; echo late >&2; exit 0' INT\necho '{FIRST}'\n: > begun\n\
+        "echo \"$@\" > arguments\ntrap 'echo \"{LAST}\"; echo late >&2; exit 0' TERM\necho '{FIRST}'\n: > begun\n\
          while :; do sleep 0.02; done"
     );
     let programs = programs(&blktrace, "exec cat");
