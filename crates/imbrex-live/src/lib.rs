@@ -7,6 +7,7 @@
 //! | [`block_device`] | a disk or SSD of this machine that takes writes anywhere |
 //! | [`image`] | a drive emulated in a file, its rules enforced and its state kept |
 //! | [`overlay`] | a drive that is only read, with what is written to it in memory |
+//! | [`paced`] | a drive that answers when the one that it emulates would |
 //! | [`sums`] | a drive that keeps checksums of what is written to it |
 //! | [`scrub`] | everything that has a checksum, read |
 //! | [`active`] | limits on zones that are partly written |
@@ -73,6 +74,7 @@ pub mod image;
 pub mod layout;
 pub mod offline;
 pub mod overlay;
+pub mod paced;
 pub mod panics;
 mod patience;
 #[cfg_attr(

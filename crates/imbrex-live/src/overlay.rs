@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use imbrex::block::{Address, Extent, Pba};
+use imbrex::drive::DrivePreset;
 use imbrex::layer::UnitReport;
 use imbrex::media::Media;
 use imbrex::plan::Unit;
@@ -107,6 +108,10 @@ impl Store for Overlay {
 
     fn media(&self) -> Box<dyn Media> {
         self.state().media.copy()
+    }
+
+    fn drive(&self) -> Option<&DrivePreset> {
+        self.below.drive()
     }
 
     fn read(&self, at: Extent<Pba>) -> Result<Bytes, StoreError> {

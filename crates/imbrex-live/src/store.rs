@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Pba};
+use imbrex::drive::DrivePreset;
 use imbrex::layer::UnitReport;
 use imbrex::media::{Illegal, Media};
 use imbrex::perform::{IoKind, IoResult};
@@ -22,6 +23,11 @@ pub trait Store: Send + Sync {
 
     /// The rules of its recording, in its present state.
     fn media(&self) -> Box<dyn Media>;
+
+    /// The drive that it emulates, if it does.
+    fn drive(&self) -> Option<&DrivePreset> {
+        None
+    }
 
     /// Reads blocks.
     ///

@@ -67,6 +67,9 @@ pub enum StorePathError {
     /// A drive was described for something that is one.
     #[error("{0} is a drive itself; leave --drive and --capacity out")]
     IsDrive(PathBuf),
+    /// It is to be served at the pace of a drive that it does not emulate.
+    #[error("{0} is a drive itself, with a pace of its own; leave --pace drive out")]
+    HasPace(PathBuf),
     /// No drive was described for an image.
     #[error("{0} is no block device, so an image is made there; say of which drive with --drive")]
     NeedsDrive(PathBuf),

@@ -71,6 +71,9 @@ pub struct Serve {
     /// MiB kept in memory for each store when nothing is written to it
     #[arg(long, value_name = "MIB", requires = "read_only")]
     overlay: Option<u64>,
+    /// Answer when the drives that the images emulate would, or as soon as this machine can
+    #[arg(long, value_enum, default_value_t = Pace::Host)]
+    pace: Pace,
     /// The socket for `imbrex status` and `imbrex clean`; without it the socket's name and .control
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
@@ -135,6 +138,15 @@ enum Log {
     Text,
     /// For programs
     Json,
+}
+
+/// When a volume answers.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+enum Pace {
+    /// As soon as this machine has done what was asked
+    Host,
+    /// When the drives that the images emulate would
+    Drive,
 }
 
 /// Whether clients use TLS.
@@ -297,6 +309,7 @@ impl Serve {
             ("control", Some(control.into())),
             ("readonly", self.read_only.then(|| "true".into())),
             ("overlay", number(self.overlay)),
+            ("pace", (self.pace == Pace::Drive).then(|| "drive".into())),
             ("idle-after", number(self.idle_after)),
             ("step-ms", number(self.step_ms)),
             ("throttle", number(self.throttle.map(u64::from))),

@@ -4,6 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use imbrex::block::{Address, Extent, Pba};
+use imbrex::drive::DrivePreset;
 use imbrex::layer::UnitReport;
 use imbrex::media::Media;
 use imbrex::plan::Unit;
@@ -52,6 +53,10 @@ impl<B: Backing> Store for Image<B> {
 
     fn media(&self) -> Box<dyn Media> {
         self.state().media.copy()
+    }
+
+    fn drive(&self) -> Option<&DrivePreset> {
+        Some(&self.preset)
     }
 
     fn read(&self, at: Extent<Pba>) -> Result<Bytes, StoreError> {

@@ -33,7 +33,9 @@ use imbrex::recording::Recording;
 use serde_json::Value;
 
 use crate::engine::{Carriers, Cleaning, Engine, InOrder};
+use crate::image::ImageError;
 use crate::overlay::Overlay;
+use crate::paced::{Monotonic, Paced};
 use crate::record::{RecordError, Recorder};
 use crate::store::Store;
 use crate::store_path::{self, StorePathError};
@@ -45,7 +47,7 @@ use control::Control;
 use events::Events;
 pub use events::{Event, EventKind, EventLevel};
 pub use latency::{Latency, Times};
-pub use options::{KEYS, OptionError, ServiceOptions};
+pub use options::{KEYS, OptionError, Pace, ServiceOptions};
 use scrub::Scrubber;
 pub use scrub::{ScrubError, ScrubStatus};
 use seen::Seen;
@@ -357,11 +359,18 @@ fn lock_memory() -> Result<(), ServiceError> {
 }
 
 fn member(path: &Path, options: &ServiceOptions) -> Result<Arc<dyn Store>, StorePathError> {
-    if !options.read_only {
-        return store_path::open(path);
+    let store: Arc<dyn Store> = if options.read_only {
+        Arc::new(Overlay::new(store_path::open_to_read(path)?, options.overlay_bytes))
+    } else {
+        store_path::open(path)?
+    };
+    if options.pace == Pace::Host {
+        return Ok(store);
     }
-    let below = store_path::open_to_read(path)?;
-    Ok(Arc::new(Overlay::new(below, options.overlay_bytes)))
+    let Some(drive) = store.drive().cloned() else { return Err(StorePathError::HasPace(path.to_owned())) };
+    let paced = Paced::new(store, &drive, Monotonic::default());
+    let impossible = |source| StorePathError::Image { path: path.to_owned(), source: ImageError::Drive(source) };
+    Ok(Arc::new(paced.map_err(impossible)?))
 }
 
 /// The stores as messages name them.

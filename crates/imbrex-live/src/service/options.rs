@@ -19,6 +19,8 @@ pub struct ServiceOptions {
     pub read_only: bool,
     /// Bytes that are kept in memory for each store that is only read.
     pub overlay_bytes: u64,
+    /// When the stores answer.
+    pub pace: Pace,
     /// The control socket.
     pub control: Option<PathBuf>,
     /// The Unix socket that clients know, which is removed in the end: it is not the one that nbdkit made.
@@ -39,12 +41,22 @@ pub struct ServiceOptions {
     pub engine: EngineOptions,
 }
 
+/// When stores answer.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Pace {
+    /// As soon as this machine has done what was asked.
+    Host,
+    /// When the drives that they emulate would.
+    Drive,
+}
+
 impl Default for ServiceOptions {
     fn default() -> Self {
         Self {
             stores: Vec::new(),
             read_only: false,
             overlay_bytes: overlay::KEEPS,
+            pace: Pace::Host,
             control: None,
             shown: None,
             restarted: false,
@@ -90,10 +102,11 @@ impl OptionError {
 }
 
 /// What a key means, and what its value looks like. The order is that of the help.
-pub const KEYS: [(&str, &str); 14] = [
+pub const KEYS: [(&str, &str); 15] = [
     ("store=PATH", "a store of the volume; repeated, in order, if there are several"),
     ("readonly=true", "leave the stores as they are and let clients only read"),
     ("overlay=MIB", "MiB kept in memory for each store that is only read"),
+    ("pace=drive", "let images answer when the drives that they emulate would, and not at once, as with pace=host"),
     ("control=PATH", "a socket for `imbrex status`, `clean`, `grow` and `scrub`"),
     ("idle-after=MS", "milliseconds without a request before cleaning is offered the time"),
     (
@@ -123,6 +136,13 @@ impl ServiceOptions {
             "store" => self.stores.push(absolute(value)?),
             "readonly" => self.read_only = read(key, value, "true or false")?,
             "overlay" => self.overlay_bytes = read::<u64>(key, value, "a number of MiB")?.saturating_mul(1 << 20),
+            "pace" => {
+                self.pace = match value {
+                    "drive" => Pace::Drive,
+                    "host" => Pace::Host,
+                    _ => return Err(OptionError::value(key, value, "drive or host")),
+                }
+            }
             "control" => self.control = Some(absolute(value)?),
             "idle-after" => self.engine.idle_after = milliseconds(key, value)?,
             "step-ms" => self.engine.step_limit = Some(milliseconds(key, value)?).filter(|limit| !limit.is_zero()),

@@ -19,6 +19,7 @@ mod map_memory;
 mod offline;
 mod overlay;
 mod own_flush;
+mod paced;
 mod real_drives;
 #[cfg(feature = "recording")]
 mod recording;

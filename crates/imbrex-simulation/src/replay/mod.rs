@@ -68,7 +68,7 @@ pub use options::{
     Beyond, Extension, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, TraceMoment, WarmUp, Window,
 };
 pub use outcome::{Below, ByReason, CleaningTime, GrowthOutcome, Latency, LatencyMs, MapOutcome, Outcome, QUANTILES};
-pub use room::{disk, space};
+pub use room::{disk, space, timing};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
 pub use series::WindowOutcome;

@@ -51,12 +51,18 @@ impl Timing for FlashTimes {
 /// # Errors
 /// When the preset describes no possible drive, or one of another kind.
 pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
-    let media = drive.media(recording)?;
-    let timing: Box<dyn Timing> = match drive.timing()? {
+    Ok(Device::new(drive.media(recording)?, timing(drive)?, drive.block_bytes))
+}
+
+/// How long the drive of a preset takes, which has been idle.
+///
+/// # Errors
+/// When the preset describes no possible drive.
+pub fn timing(drive: &DrivePreset) -> Result<Box<dyn Timing>, DriveError> {
+    Ok(match drive.timing()? {
         DriveTiming::Disk(mechanics) => Box::new(mechanics),
         DriveTiming::Flash(times) => Box::new(times),
-    };
-    Ok(Device::new(media, timing, drive.block_bytes))
+    })
 }
 
 /// The device of `drive`, with accesses that take no time.
