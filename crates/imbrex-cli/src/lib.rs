@@ -60,6 +60,7 @@ enum Command {
     Grow(imbrex_volumes::grow::Grow),
     Check(imbrex_volumes::check::Check),
     Scrub(imbrex_volumes::scrub::Scrub),
+    Probe(imbrex_probe::command::Probe),
     Inspect(imbrex_volumes::inspect::Inspect),
     Dump(imbrex_volumes::dump::Dump),
     /// Measure lookups, replays, memory and trace decoding in one run
@@ -104,6 +105,7 @@ impl Command {
             Self::Grow(command) => command.run(),
             Self::Check(command) => command.run(),
             Self::Scrub(command) => command.run(),
+            Self::Probe(command) => command.run(),
             Self::Inspect(command) => command.run(),
             Self::Dump(command) => command.run(),
             Self::Bench(args) => imbrex_bench::run(&args),

@@ -14,6 +14,7 @@ mod map_memory;
 mod notes;
 mod numbers;
 mod paged_volumes;
+mod probe;
 mod program;
 mod rebuild;
 mod recorded;

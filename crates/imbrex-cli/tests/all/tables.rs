@@ -10,7 +10,7 @@ use assert_cmd::Command;
 const WIDTH: usize = 100;
 
 /// Every subcommand with what makes it print its widest tables.
-const SHOWN: [&str; 33] = [
+const SHOWN: [&str; 34] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
@@ -42,6 +42,7 @@ const SHOWN: [&str; 33] = [
     "check LONG/a.img",
     "format LONG/b.img --drive small-zoned --layer fifo-log --checksums",
     "scrub LONG/b.img",
+    "probe --simulated small-banded --write",
     "bench --layer amphisbaena,page-ftl --set amphisbaena.hot_most=0.5 --quick",
     "bench --layer conventional --quick --against earlier.json",
 ];

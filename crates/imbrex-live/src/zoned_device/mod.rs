@@ -89,6 +89,32 @@ pub fn is_zoned(device: &DirectDevice) -> Result<bool, DeviceError> {
     Ok(device.attribute("zoned")? != "none")
 }
 
+/// The zones of a device, by their kinds.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct ZoneCounts {
+    /// Bytes of the first zone.
+    pub zone_bytes: u64,
+    /// Zones that are written anywhere.
+    pub conventional: u32,
+    /// The others.
+    pub sequential: u32,
+}
+
+/// Counts the zones of a device, whether or not it could be served.
+///
+/// # Errors
+/// When the kernel does not report them.
+pub fn count_zones(device: &DirectDevice) -> Result<ZoneCounts, DeviceError> {
+    let zones = ioctl::zones(device.file(), 0, usize::MAX);
+    let zones = zones.map_err(|source| DeviceError::Unknown { what: "its zones".to_owned(), source })?;
+    let conventional = zones.iter().filter(|zone| shape::is_conventional(zone)).count();
+    Ok(ZoneCounts {
+        zone_bytes: zones.first().map_or(0, |zone| zone.len) * SECTOR_BYTES,
+        conventional: conventional as u32,
+        sequential: (zones.len() - conventional) as u32,
+    })
+}
+
 impl Store for ZonedDevice {
     fn block_bytes(&self) -> u32 {
         BLOCK_BYTES

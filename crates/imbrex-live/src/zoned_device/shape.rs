@@ -32,7 +32,7 @@ pub(super) fn spec(zones: &[Zone], block_sectors: u64, limits: Limits) -> Result
     if zone_blocks == 0 || !first.len.is_multiple_of(block_sectors) || used.is_empty() {
         return refuse(format!("its zones of {} sectors are no whole number of blocks", first.len));
     }
-    let conventional = used.iter().take_while(|zone| zone.kind == CONVENTIONAL).count();
+    let conventional = used.iter().take_while(|zone| is_conventional(zone)).count();
     for (number, zone) in used.iter().enumerate() {
         if zone.len != first.len {
             let text = format!("zone {number} has {} sectors and zone 0 has {}", zone.len, first.len);
@@ -42,7 +42,7 @@ pub(super) fn spec(zones: &[Zone], block_sectors: u64, limits: Limits) -> Result
             let text = format!("of the {} sectors of zone {number} only {} can be written", zone.len, zone.capacity);
             return refuse(format!("{text}; drives whose zones have a gap at their end are not supported"));
         }
-        if number >= conventional && zone.kind == CONVENTIONAL {
+        if number >= conventional && is_conventional(zone) {
             let text = format!("zone {number} is conventional and lies behind a sequential one");
             return refuse(format!("{text}; conventional zones are supported in front of the others only"));
         }
@@ -54,6 +54,11 @@ pub(super) fn spec(zones: &[Zone], block_sectors: u64, limits: Limits) -> Result
         max_open: limits.open,
         max_active: limits.active,
     })
+}
+
+/// Whether a zone is written anywhere.
+pub(super) fn is_conventional(zone: &Zone) -> bool {
+    zone.kind == CONVENTIONAL
 }
 
 /// The state of a zone. Of one that can only be read the drive does not say how much was written.

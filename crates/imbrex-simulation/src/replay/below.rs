@@ -36,7 +36,7 @@ impl StackDevice for Simulation {
     }
 
     fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
-        self.serve_from(request, now_ns).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
+        self.serve_at(request, now_ns).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
     }
 
     fn flush_above(&mut self, now_ns: u64) -> Result<u64, Box<Fault>> {
@@ -84,7 +84,12 @@ impl Simulation {
         below.iter_mut().zip(&self.foretold).for_each(|(below, asked)| below.prefetch(asked));
     }
 
-    fn serve_from(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
+    /// Serves a request that comes at `now_ns`, no earlier than the last one, and says when it is complete: for who asks
+    /// one thing after the other. If nothing was left to do before, that was idle time.
+    ///
+    /// # Errors
+    /// When the layer or the disk refuses.
+    pub fn serve_at(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
         self.arrive(now_ns)?;
         self.machine.disk.request_begins();
         let bytes = request.at.blocks * self.machine.disk.block_bytes();

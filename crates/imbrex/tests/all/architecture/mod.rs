@@ -17,7 +17,7 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 22] = [
+const CRATES: [&str; 23] = [
     "imbrex",
     "imbrex-core",
     "imbrex-bounds",
@@ -38,6 +38,7 @@ const CRATES: [&str; 22] = [
     "imbrex-volumes",
     "imbrex-advice",
     "imbrex-bench",
+    "imbrex-probe",
     "imbrex-cli",
     "imbrex-python",
 ];
