@@ -75,6 +75,10 @@ recording() {
 
 make_disk scsi
 recording
+imbrex probe "/dev/$disk" > /tmp/probe || finish "failed: imbrex probe"
+grep -q 'host-managed' /tmp/probe && grep -q '12 conventional and 52 sequential of 16 MiB each' /tmp/probe ||
+    { cat /tmp/probe; finish "failed: a probe does not find the zones"; }
+echo "served $disk, probed: $(grep '^zones' /tmp/probe)"
 life log-greedy "scsi_debug with conventional zones"
 make_disk null
 life dm-zoned "null_blk with conventional zones"

@@ -114,19 +114,19 @@ fn the_files_of_a_recording_are_one_trace() {
     assert_eq!((source.info().name.as_str(), source.share_done()), (recording.to_str().unwrap(), Some(1.0)));
 
     // What was taken away from the front is said; what is missing in between is an error.
-    std::fs::remove_file(names.complete(1)).unwrap();
+    fs::remove_file(names.complete(1)).unwrap();
     assert_eq!(arrivals(&recording).unwrap()[..2], [(0, 80), (10, 90)]);
     assert_eq!(
         formats::open(&recording).unwrap().remarks()[0],
         "it begins with file 2, and the files before are not there"
     );
-    std::fs::rename(names.complete(3), names.part(3)).unwrap();
+    fs::rename(names.complete(3), names.part(3)).unwrap();
     let refused = arrivals(&recording).unwrap_err();
     assert!(refused.contains("load-0003.parquet was not completed"), "{refused}");
-    std::fs::remove_file(names.part(3)).unwrap();
+    fs::remove_file(names.part(3)).unwrap();
     let refused = arrivals(folder.path()).unwrap_err();
     assert!(refused.contains("load-0003.parquet is missing"), "{refused}");
-    std::fs::copy(names.complete(4), names.complete(3)).unwrap();
+    fs::copy(names.complete(4), names.complete(3)).unwrap();
     let refused = arrivals(&recording).unwrap_err();
     assert!(refused.contains("load-0003.parquet says that it is file 4 of the volume a"), "{refused}");
     write_part(&names, 3, "b", 1001, &[5, 6]);
@@ -142,7 +142,7 @@ fn a_folder_of_other_traces_is_no_recording() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("week-2019.parquet");
     let (info, requests) = generated(3);
-    std::fs::write(&file, written(&info, &requests)).unwrap();
+    fs::write(&file, written(&info, &requests)).unwrap();
     assert_eq!(arrivals(&file).unwrap().len(), 3);
     assert!(arrivals(folder.path()).unwrap_err().ends_with("is a directory; name one of the trace files in it"));
     assert!(arrivals(&folder.path().join("week.parquet")).unwrap_err().starts_with("cannot open "));
