@@ -75,7 +75,7 @@ recording() {
 
 make_disk scsi
 recording
-imbrex probe "/dev/$disk" > /tmp/probe || finish "failed: imbrex probe"
+imbrex probe "/dev/$disk" > /tmp/probe 2> /tmp/said || { cat /tmp/said; finish "failed: imbrex probe"; }
 grep -q 'host-managed' /tmp/probe && grep -q '12 conventional and 52 sequential of 16 MiB each' /tmp/probe ||
     { cat /tmp/probe; finish "failed: a probe does not find the zones"; }
 echo "served $disk, probed: $(grep '^zones' /tmp/probe)"

@@ -129,7 +129,8 @@ ublk_order() {
         drive=small-zoned
         [ $layer != skylight ] || drive=small-banded
         imbrex format $store --layer $layer --drive $drive --capacity 256MiB --force > /tmp/format || finish "failed: imbrex format"
-        serve_ublk
+        # On a busy machine the stream may pause for longer than layers wait before they clean.
+        serve_ublk --idle-after 3600000
         fio --eta=never --output=/tmp/fio --name=stream --filename=/dev/ublkb0 --direct=1 --rw=write --bs=64k --size=16m --end_fsync=1 \
             --ioengine=libaio --iodepth=16 || { cat /tmp/fio /tmp/log; finish "failed: a stream over ublk"; }
         until imbrex status /tmp/control --format json > /tmp/status 2> /tmp/refused; do sleep 0.1; done
