@@ -32,6 +32,8 @@ class Browser:
         options.add_experimental_option("prefs", {"download.default_directory": str(self.downloads)})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        # A large page takes a busy machine longer than the half minute that is usual.
+        self.driver.set_script_timeout(600)
 
     def close(self):
         self.driver.quit()
