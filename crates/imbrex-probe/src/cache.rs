@@ -74,7 +74,8 @@ impl<'d> Cached<'d> {
         let turn_ns = (reads.turn_ms.unwrap_or(reads.longest_ms) * 1e6) as u64;
         let step_ns = reads.seeks.get(1).map_or(0, |seek| (seek.ms * 1e6) as u64);
         let watched = disk.facts().blocks() - 1;
-        Self { disk, random: Random::new(7), room, turn_ns, step_ns, idle_ns: None, watched }
+        let random = Random::new(disk.seed());
+        Self { disk, random, room, turn_ns, step_ns, idle_ns: None, watched }
     }
 
     /// Chooses a block that shows whether the arm has moved: one that lies on two tracks does not, since the arm is on

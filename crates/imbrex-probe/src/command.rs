@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
@@ -10,7 +11,7 @@ use imbrex_runs::case::named_drive;
 use imbrex_runs::settings::{Setting, setting};
 use imbrex_runs::values::size;
 use imbrex_terminal::new_file::NewFile;
-use imbrex_terminal::output::{Format, Output, print_line};
+use imbrex_terminal::output::OutputArguments;
 use imbrex_terminal::progress::Progress;
 use imbrex_terminal::say::note;
 use imbrex_terminal::stop;
@@ -47,9 +48,8 @@ pub struct Probe {
     /// Describe the disk in FILE.toml, as a drive that `imbrex compare --drive FILE.toml` takes
     #[arg(long, value_name = "FILE.toml")]
     drive: Option<PathBuf>,
-    /// Write what was found as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArguments,
 }
 
 impl Probe {
@@ -58,6 +58,7 @@ impl Probe {
     /// # Errors
     /// When it cannot be probed, or the drive cannot be described.
     pub fn run(&self) -> Result<()> {
+        let output = self.output.open()?;
         let mut disk = self.disk()?;
         stop::on_ctrl_c();
         let progress = Progress::of_pieces("probing", steps(self.write));
@@ -66,10 +67,7 @@ impl Probe {
         found.facts.model = self.model.clone().or(found.facts.model);
         // Before anything is printed, so that there is either all of it or an error.
         self.drive.as_deref().map_or(Ok(()), |file| describe(&found, file))?;
-        if self.json {
-            return Output::standard(Format::Json).document(&found);
-        }
-        print_line(found.table())
+        output.write(slice::from_ref(&found), || found.table())
     }
 
     fn disk(&self) -> Result<Box<dyn Disk>> {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use imbrex_live::backing::Backing;
 use imbrex_live::direct::{DeviceError, DirectDevice};
@@ -189,6 +189,10 @@ impl Disk for Device {
             thread::sleep(left.min(NAP));
         }
         Ok(())
+    }
+
+    fn seed(&self) -> u64 {
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
     }
 
     fn clock_ns(&self) -> u64 {

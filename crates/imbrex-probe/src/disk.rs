@@ -27,6 +27,11 @@ pub trait Disk {
     /// When the probe is to end meanwhile.
     fn rest(&mut self, ns: u64) -> Result<(), ProbeError>;
 
+    /// What places are drawn from. A real disk may keep in memory what was read, so there it is another number each time.
+    fn seed(&self) -> u64 {
+        3
+    }
+
     /// How long the disk has been probed: on a simulated one, by its own clock.
     fn clock_ns(&self) -> u64;
 }

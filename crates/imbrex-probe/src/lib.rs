@@ -70,7 +70,7 @@ pub fn probe(disk: &mut dyn Disk, write: bool, progress: &Progress) -> Result<Fo
     if facts.bytes < LEAST_BYTES {
         return Err(ProbeError::Small(facts.bytes));
     }
-    let mut random = Random::new(3);
+    let mut random = Random::new(disk.seed());
     let reads = reads::look(disk, &mut random, &mut Course::begin(progress))?;
     // Zones are the host's to write in order.
     let writes = if write && facts.zones.is_none() {

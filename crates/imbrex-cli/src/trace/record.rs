@@ -90,7 +90,12 @@ impl Recorder {
         // A signal waits until there is something to end.
         let mut begun = lock(&blktrace);
         let by_hand = blktrace.clone();
-        stop::on_signals(move |_| end(&by_hand))?;
+        let mut signal = Signal::TERM;
+        stop::on_signals(move |_| {
+            end(&by_hand, signal);
+            // Who asks again does not want to wait any longer.
+            signal = Signal::KILL;
+        })?;
         let child = begun.insert(spawn(&mut command, Stdio::null())?);
         let found = child.stdout.take().ok_or_else(|| anyhow!("blktrace has no output"))?;
         let mut blkparse = Command::new("blkparse");
@@ -126,14 +131,14 @@ fn spawn(command: &mut Command, input: Stdio) -> Result<Child> {
     })
 }
 
-/// Asks `blktrace` to end, which then says what it still has.
-fn end(blktrace: &Mutex<Option<Child>>) {
+/// Asks `blktrace` to end. By SIGTERM it says before what it still has; shells have what they run in the background ignore
+/// SIGINT.
+fn end(blktrace: &Mutex<Option<Child>>, signal: Signal) {
     // Whoever has ended has no number any more.
     if let Some(child) = &mut *lock(blktrace)
         && matches!(child.try_wait(), Ok(None))
     {
-        // Shells have what they run in the background ignore SIGINT.
-        let asked = kill_process(Pid::from_child(child), Signal::TERM);
+        let asked = kill_process(Pid::from_child(child), signal);
         asked.unwrap_or_else(|cause| note(format!("blktrace cannot be ended: {cause}")));
     }
 }

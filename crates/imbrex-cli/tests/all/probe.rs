@@ -27,10 +27,11 @@ fn a_file_is_timed_and_nothing_is_said_of_it_that_is_not_known() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.img");
     fs::write(&file, vec![1; 4 << 20]).unwrap();
-    let output = imbrex(folder.path(), &["probe", "a.img", "--json"]);
+    let output = imbrex(folder.path(), &["probe", "a.img", "--format", "json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("a.img is a file: the system says nothing of it"));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = &found[0];
     assert_eq!((&found["schema"], &found["facts"]["bytes"]), (&"imbrex.probe/1".into(), &(4 << 20).into()));
     assert!(found["facts"]["model"].is_null() && found["facts"]["rotational"].is_null() && found["writes"].is_null());
     assert!(found["reads"]["random_ms"].as_f64().unwrap() > 0.0);
@@ -93,10 +94,11 @@ fn a_drive_that_was_described_is_one_to_compare_layers_on() {
     let (section, _) = section.split_once("\n## ").unwrap();
     for (drive, layer) in [("small-banded", "skylight"), ("small-zoned", "log-greedy"), ("tiny-flash", "page-ftl")] {
         let arguments =
-            ["probe", "--simulated", drive, "--capacity", "256MiB", "--write", "--drive", "own.toml", "--json"];
-        let output = imbrex(folder.path(), &arguments);
+            format!("probe --simulated {drive} --capacity 256MiB --write --drive own.toml --output found.json");
+        let output = imbrex(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
         assert!(output.status.success(), "{drive}: {}", text(&output.stderr));
-        let (mut names, found) = (Vec::new(), serde_json::from_slice(&output.stdout).unwrap());
+        let (mut names, found) = (Vec::new(), fs::read(folder.path().join("found.json")).unwrap());
+        let found = serde_json::from_slice(&found).unwrap();
         fields(&found, &mut names);
         assert!(names.len() > 10);
         for name in names {

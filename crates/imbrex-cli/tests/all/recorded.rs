@@ -87,6 +87,25 @@ fn a_recording_ends_with_a_signal_and_has_what_came_until_then() {
 }
 
 #[test]
+fn a_second_signal_ends_a_blktrace_that_goes_on() {
+    let Some(device) = device("recording until two signals") else { return };
+    let blktrace = "trap ': > asked' TERM\n: > begun\nwhile :; do sleep 0.02; done";
+    let programs = programs(blktrace, "exec cat");
+    let trace = programs.path().join("disk.parquet");
+    let arguments = format!("{} -o {}", device.display(), trace.display());
+    let recording = record(&programs, &arguments, false).spawn().unwrap();
+    for sign in ["begun", "asked"] {
+        while !programs.path().join(sign).exists() {
+            thread::yield_now();
+        }
+        kill_process(Pid::from_child(&recording), Signal::TERM).unwrap();
+    }
+    let output = recording.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("blktrace failed: signal: 9") && !trace.exists(), "{}", said(&output));
+}
+
+#[test]
 fn a_recording_that_failed_leaves_no_file() {
     let Some(device) = device("recordings that fail") else { return };
     let failing = "echo 'BLKTRACESETUP(2) failed: 2/No such file' >&2\nexit 1";
