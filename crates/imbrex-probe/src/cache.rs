@@ -74,7 +74,8 @@ impl<'d> Cached<'d> {
         let turn_ns = (reads.turn_ms.unwrap_or(reads.longest_ms) * 1e6) as u64;
         let step_ns = reads.seeks.get(1).map_or(0, |seek| (seek.ms * 1e6) as u64);
         let watched = disk.facts().blocks() - 1;
-        let random = Random::new(disk.seed());
+        // Other places than those that were read.
+        let random = Random::new(disk.seed().wrapping_add(4));
         Self { disk, random, room, turn_ns, step_ns, idle_ns: None, watched }
     }
 
