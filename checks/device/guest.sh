@@ -83,8 +83,11 @@ life log-greedy "scsi_debug with conventional zones"
 make_disk null
 life dm-zoned "null_blk with conventional zones"
 take_disk
-make_disk null zone_nr_conv=0
-life log-greedy "null_blk with sequential zones only"
+make_disk null zone_nr_conv=0:zone_capacity=9
+imbrex probe "/dev/$disk" > /tmp/probe 2> /tmp/said || { cat /tmp/said; finish "failed: imbrex probe"; }
+grep -q '64 sequential of 16 MiB each, 9 MiB of it to write' /tmp/probe ||
+    { cat /tmp/probe; finish "failed: a probe does not find the gaps between zones"; }
+life log-greedy "null_blk with sequential zones only, 9 of whose 16 MiB can be written"
 take_disk
 make_disk null zone_max_open=2:zone_max_active=6
 life log-greedy "null_blk with at most 2 open and 6 active zones"

@@ -95,6 +95,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("tiny-flash", include_str!("../../../drives/tiny-flash.toml")),
     ("tiny-hybrid", include_str!("../../../drives/tiny-hybrid.toml")),
     ("tiny-zoned", include_str!("../../../drives/tiny-zoned.toml")),
+    ("zn540", include_str!("../../../drives/zn540.toml")),
     ("zonealloy", include_str!("../../../drives/zonealloy.toml")),
 ];
 

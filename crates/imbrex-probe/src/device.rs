@@ -113,10 +113,12 @@ impl Device {
             None
         } else {
             let limit = |name: &str| device.number(name).map(|limit| u32::try_from(limit).unwrap_or(0));
-            let ZoneCounts { zone_bytes, conventional, sequential } = zoned_device::count_zones(&device)?;
+            let ZoneCounts { zone_bytes, writable_bytes, conventional, sequential } =
+                zoned_device::count_zones(&device)?;
             Some(Zones {
                 host_managed: is_zoned == "host-managed",
                 zone_bytes,
+                writable_bytes,
                 conventional,
                 sequential,
                 inactive: 0,

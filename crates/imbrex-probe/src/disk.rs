@@ -66,6 +66,8 @@ pub struct Zones {
     pub host_managed: bool,
     /// Bytes of a zone.
     pub zone_bytes: u64,
+    /// Bytes of a zone that can be written, which are fewer where zones end in a gap.
+    pub writable_bytes: u64,
     /// Zones that are written anywhere.
     pub conventional: u32,
     /// Zones that are written at a pointer.

@@ -144,12 +144,14 @@ impl Found {
 }
 
 fn described(zones: &Zones) -> String {
-    let Zones { zone_bytes, conventional, sequential, inactive, max_open, .. } = *zones;
+    let Zones { zone_bytes, writable_bytes, conventional, sequential, inactive, max_open, .. } = *zones;
     let parts = [(conventional, "conventional"), (sequential, "sequential"), (inactive, "inactive")];
     let parts = parts.iter().filter(|(zones, _)| *zones > 0);
     let parts: Vec<String> = parts.map(|(zones, is)| format!("{} {is}", count((*zones).into()))).collect();
     let open = if max_open > 0 { format!(", {max_open} open at a time") } else { String::new() };
-    format!("{} of {} each{open}", parts.join(" and "), bytes(zone_bytes))
+    let gap =
+        if writable_bytes < zone_bytes { format!(", {} of it to write", bytes(writable_bytes)) } else { String::new() };
+    format!("{} of {} each{gap}{open}", parts.join(" and "), bytes(zone_bytes))
 }
 
 fn cached(cache: &Cache, row: &mut impl FnMut(&str, String)) {

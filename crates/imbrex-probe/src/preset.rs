@@ -22,10 +22,9 @@ impl Found {
     /// # Errors
     /// When too little was found.
     pub fn preset(&self, name: &str) -> Result<DrivePreset, ProbeError> {
-        let timing = match self.kind {
-            Kind::Flash => TimingSpec::Flash(self.flash()),
-            _ => TimingSpec::Disk(self.mechanics()?),
-        };
+        // Zones may be those of flash.
+        let is_flash = self.kind == Kind::Flash || self.facts.zones.is_some() && self.reads.turn_ms.is_none();
+        let timing = if is_flash { TimingSpec::Flash(self.flash()) } else { TimingSpec::Disk(self.mechanics()?) };
         let preset = DrivePreset {
             name: name.to_owned(),
             description: format!("{}, as it was probed", self.facts.model.as_deref().unwrap_or("a disk")),
@@ -43,7 +42,7 @@ impl Found {
         match (self.kind, self.facts.zones) {
             (Kind::HostManaged | Kind::HostAware, Some(zones)) => Ok(MediaSpec::Zoned {
                 zones: zones.conventional + zones.sequential,
-                zone_blocks: (zones.zone_bytes / block_bytes) as u32,
+                zone_blocks: (zones.writable_bytes / block_bytes) as u32,
                 conventional_zones: zones.conventional,
                 max_open: zones.max_open,
                 max_active: zones.max_active,
@@ -119,6 +118,7 @@ impl Found {
             program_ms: rounded(self.writes.map_or(reads.random_ms, |writes| writes.median_ms)),
             erase_ms: ERASE_MS,
             channels: (reads.random_ms / in_a_row_ms).round().clamp(1.0, 4096.0) as u32,
+            program_channels: None,
         }
     }
 }

@@ -121,9 +121,11 @@ fn zones(drive: &DrivePreset) -> Result<Option<Zones>, imbrex::drive::DriveError
     };
     let report = drive.media(drive.recording())?.report();
     let count = |is: Condition| report.iter().filter(|zone| zone.condition == is).count() as u32;
+    let zone_bytes = u64::from(zone_blocks) * u64::from(drive.block_bytes);
     Ok(Some(Zones {
         host_managed: true,
-        zone_bytes: u64::from(zone_blocks) * u64::from(drive.block_bytes),
+        zone_bytes,
+        writable_bytes: zone_bytes,
         conventional: count(Condition::Conventional),
         sequential: count(Condition::Sequential),
         inactive: count(Condition::Inactive),

@@ -215,9 +215,8 @@ fn a_disk_that_never_cleans_in_idle_time_is_not_guessed_at() {
 
 #[test]
 fn a_preset_of_what_was_found_is_found_again() {
-    for (name, bytes) in [("conventional-7200", None), ("st8000as0002", None), ("exos-x18z", None), ("ssd-sata", None)]
-    {
-        let found = probed(&named(name, bytes), "", true);
+    for name in ["conventional-7200", "st8000as0002", "exos-x18z", "ssd-sata", "zn540"] {
+        let found = probed(&named(name, None), "", true);
         let written = toml::to_string(&found.preset("again").unwrap()).unwrap();
         let again = probed(&DrivePreset::parse("again", &written).unwrap(), "", true);
         assert_eq!(again.kind, found.kind, "{name}");

@@ -10,7 +10,7 @@ use crate::mechanics::{FlashSpec, FlashTimes, GeometryError, Mechanics, Mechanic
 pub enum TimingSpec {
     /// A disk's moving parts: the table `mechanics` of a preset.
     Disk(MechanicsSpec),
-    /// Flash: the table `flash`.
+    /// Flash, also such with zones: the table `flash`.
     Flash(FlashSpec),
 }
 
@@ -42,13 +42,14 @@ impl TryFrom<Written> for DrivePreset {
 
     fn try_from(written: Written) -> Result<Self, GeometryError> {
         let Written { description, block_bytes, media, mechanics, flash } = written;
-        let is_flash = matches!(media, MediaSpec::Flash { .. });
+        let (is_pages, is_zones) = (matches!(media, MediaSpec::Flash { .. }), matches!(media, MediaSpec::Zoned { .. }));
         let timing = match (mechanics, flash) {
-            (Some(mechanics), None) if !is_flash => TimingSpec::Disk(mechanics),
-            (None, Some(flash)) if is_flash => TimingSpec::Flash(flash),
+            (Some(mechanics), None) if !is_pages => TimingSpec::Disk(mechanics),
+            (None, Some(flash)) if is_pages || is_zones => TimingSpec::Flash(flash),
             _ => {
                 let problem = "the table of times does not suit it".to_owned();
-                let remedy = "give flash the table [flash], any other media the table [mechanics], and no other";
+                let remedy = "give flash the table [flash], zones that or the table [mechanics], any other media the \
+                              table [mechanics], and no other";
                 return Err(GeometryError::new("media.kind", problem, remedy));
             }
         };

@@ -3,8 +3,11 @@
 //! The media is a [`Shingled`] kept in step with the drive: it refuses what the drive would refuse, and after an
 //! operation that failed the drive is asked how far the zone is written now. Conventional zones come first, as the
 //! layers need them; other drives are refused with the zone that is not as it has to be.
+//!
+//! The blocks of zones that end in a gap, as those of flash do, are numbered without it; `places` knows where they lie.
 
 mod ioctl;
+mod places;
 mod shape;
 
 use std::io;
@@ -20,6 +23,7 @@ use imbrex::recording::Recording;
 use crate::active;
 use crate::direct::{DeviceError, DirectDevice};
 use crate::store::{Store, StoreError};
+use places::Places;
 use shape::{Limits, SECTOR_BYTES};
 
 /// Bytes of a block.
@@ -29,6 +33,7 @@ const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
 /// A zoned block device.
 pub struct ZonedDevice {
     device: DirectDevice,
+    places: Places,
     media: Mutex<Shingled>,
 }
 
@@ -43,11 +48,11 @@ impl ZonedDevice {
         let limits = Limits { open: limit("max_open_zones")?, active: limit("max_active_zones")? };
         let zones = ioctl::zones(device.file(), 0, usize::MAX);
         let zones = zones.map_err(|source| DeviceError::Unknown { what: "its zones".to_owned(), source })?;
-        let mut media = Shingled::new(Pba::DISK, shape::spec(&zones, BLOCK_SECTORS, limits)?);
-        for (unit, zone) in (0..media.spec().zones).map(Unit::disk).zip(&zones) {
-            shape::mirror(&mut media, unit, shape::state(zone, BLOCK_SECTORS));
-        }
-        Ok(Self { device, media: Mutex::new(media) })
+        let spec = shape::spec(&zones, BLOCK_SECTORS, limits)?;
+        let places = Places { zone_blocks: spec.zone_blocks, zone_bytes: zones[0].len * SECTOR_BYTES };
+        let mut media = Shingled::new(Pba::DISK, spec);
+        mirror(&mut media, 0, &zones);
+        Ok(Self { device, places, media: Mutex::new(media) })
     }
 
     fn media(&self) -> MutexGuard<'_, Shingled> {
@@ -57,12 +62,15 @@ impl ZonedDevice {
     /// Asks the drive for the states of `zones` of its zones from `first` on.
     fn look(&self, first: u32, zones: u32) -> io::Result<()> {
         let mut media = self.media();
-        let start = offset(media.extent_of(Unit::disk(first)).start) / SECTOR_BYTES;
-        let found = ioctl::zones(self.device.file(), start, zones as usize)?;
-        for (unit, zone) in (first..media.spec().zones).map(Unit::disk).zip(&found) {
-            shape::mirror(&mut media, unit, shape::state(zone, BLOCK_SECTORS));
-        }
+        let (start, _) = self.sectors(Unit::disk(first));
+        mirror(&mut media, first, &ioctl::zones(self.device.file(), start, zones as usize)?);
         Ok(())
+    }
+
+    /// The first sector of a zone, and how many it has.
+    fn sectors(&self, unit: Unit) -> (u64, u64) {
+        let sectors = self.places.zone_bytes / SECTOR_BYTES;
+        (u64::from(unit.index) * sectors, sectors)
     }
 
     /// What an operation on a unit came to. After one that failed, only the drive knows how far the unit is written.
@@ -81,6 +89,14 @@ impl ZonedDevice {
     }
 }
 
+/// Brings the zones from the one of number `first` on to the state that the drive reports.
+fn mirror(media: &mut Shingled, first: u32, zones: &[ioctl::Zone]) {
+    let spec = media.spec();
+    for (unit, zone) in (first..spec.zones).map(Unit::disk).zip(zones) {
+        shape::mirror(media, unit, shape::state(zone, BLOCK_SECTORS, spec.zone_blocks));
+    }
+}
+
 /// Whether a device has zones that it writes one block after the other only.
 ///
 /// # Errors
@@ -94,6 +110,8 @@ pub fn is_zoned(device: &DirectDevice) -> Result<bool, DeviceError> {
 pub struct ZoneCounts {
     /// Bytes of the first zone.
     pub zone_bytes: u64,
+    /// Bytes of a sequential zone that can be written, which are fewer where zones end in a gap.
+    pub writable_bytes: u64,
     /// Zones that are written anywhere.
     pub conventional: u32,
     /// The others.
@@ -108,8 +126,10 @@ pub fn count_zones(device: &DirectDevice) -> Result<ZoneCounts, DeviceError> {
     let zones = ioctl::zones(device.file(), 0, usize::MAX);
     let zones = zones.map_err(|source| DeviceError::Unknown { what: "its zones".to_owned(), source })?;
     let conventional = zones.iter().filter(|zone| shape::is_conventional(zone)).count();
+    let sequential = zones.get(conventional).or(zones.first());
     Ok(ZoneCounts {
         zone_bytes: zones.first().map_or(0, |zone| zone.len) * SECTOR_BYTES,
+        writable_bytes: sequential.map_or(0, |zone| zone.capacity) * SECTOR_BYTES,
         conventional: conventional as u32,
         sequential: (zones.len() - conventional) as u32,
     })
@@ -134,8 +154,7 @@ impl Store for ZonedDevice {
             media.read(at)?;
             media.unit_of(at.start)
         };
-        let len = at.blocks as usize * BLOCK_BYTES as usize;
-        let read = self.device.read(len, offset(at.start)).inspect_err(|_| self.ask(unit));
+        let read = self.places.read(at, |len, offset| self.device.read(len, offset)).inspect_err(|_| self.ask(unit));
         read.map_err(StoreError::of("reading", at))
     }
 
@@ -145,16 +164,13 @@ impl Store for ZonedDevice {
             media.write(at)?;
             media.unit_of(at.start)
         };
-        self.outcome(unit, self.device.write(content, offset(at.start)), "writing to")
+        let written = self.places.write(at, content, |content, offset| self.device.write(content, offset));
+        self.outcome(unit, written, "writing to")
     }
 
     fn reset(&self, unit: Unit) -> Result<(), StoreError> {
-        let space = {
-            let mut media = self.media();
-            media.reset(unit)?;
-            media.extent_of(unit)
-        };
-        let (sector, sectors) = sectors(space);
+        self.media().reset(unit)?;
+        let (sector, sectors) = self.sectors(unit);
         self.outcome(unit, ioctl::reset(self.device.file(), sector, sectors), "emptying")
     }
 
@@ -168,7 +184,7 @@ impl Store for ZonedDevice {
         self.look(0, all).map_err(io)?;
         let crowding = active::crowding(&*self.media());
         for unit in &crowding {
-            let (sector, sectors) = sectors(self.media().extent_of(*unit));
+            let (sector, sectors) = self.sectors(*unit);
             self.outcome(*unit, ioctl::finish(self.device.file(), sector, sectors), "finishing")?;
         }
         if !crowding.is_empty() {
@@ -176,14 +192,4 @@ impl Store for ZonedDevice {
         }
         Ok(self.media().unit_report())
     }
-}
-
-/// The first sector of a zone, and how many it has.
-fn sectors(zone: Extent<Pba>) -> (u64, u64) {
-    (offset(zone.start) / SECTOR_BYTES, u64::from(zone.blocks) * BLOCK_SECTORS)
-}
-
-/// Where a block lies on the device, in bytes.
-fn offset(block: Pba) -> u64 {
-    block.block() * u64::from(BLOCK_BYTES)
 }

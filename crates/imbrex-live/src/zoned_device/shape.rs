@@ -23,24 +23,29 @@ pub(super) struct Limits {
     pub active: u32,
 }
 
-/// The shape of a drive with those zones. A last zone that is shorter than the others is left unused.
+/// The shape of a drive with those zones, whose blocks are those that can be written. A last zone that is shorter than
+/// the others is left unused; of conventional zones no more is used than sequential ones hold.
 pub(super) fn spec(zones: &[Zone], block_sectors: u64, limits: Limits) -> Result<ZonedSpec, DeviceError> {
     let refuse = |text: String| Err(DeviceError::Unsuited(text));
     let Some(first) = zones.first() else { return refuse("it reports no zones".to_owned()) };
     let used = if zones[zones.len() - 1].len < first.len { &zones[..zones.len() - 1] } else { zones };
-    let zone_blocks = u32::try_from(first.len / block_sectors).unwrap_or(0);
-    if zone_blocks == 0 || !first.len.is_multiple_of(block_sectors) || used.is_empty() {
+    if !first.len.is_multiple_of(block_sectors) || used.is_empty() {
         return refuse(format!("its zones of {} sectors are no whole number of blocks", first.len));
     }
     let conventional = used.iter().take_while(|zone| is_conventional(zone)).count();
+    let capacity = used.get(conventional).map_or(first.len, |zone| zone.capacity);
+    let zone_blocks = u32::try_from(capacity / block_sectors).unwrap_or(0);
+    if zone_blocks == 0 || !capacity.is_multiple_of(block_sectors) {
+        return refuse(format!("the {capacity} sectors of a zone that can be written are no whole number of blocks"));
+    }
     for (number, zone) in used.iter().enumerate() {
         if zone.len != first.len {
             let text = format!("zone {number} has {} sectors and zone 0 has {}", zone.len, first.len);
             return refuse(format!("{text}; drives with zones of several sizes are not supported"));
         }
-        if zone.capacity < zone.len {
-            let text = format!("of the {} sectors of zone {number} only {} can be written", zone.len, zone.capacity);
-            return refuse(format!("{text}; drives whose zones have a gap at their end are not supported"));
+        if number >= conventional && zone.capacity != capacity {
+            let text = format!("of zone {number} {} sectors can be written and of zone {conventional} ", zone.capacity);
+            return refuse(format!("{text}{capacity}; drives of which these differ are not supported"));
         }
         if number >= conventional && is_conventional(zone) {
             let text = format!("zone {number} is conventional and lies behind a sequential one");
@@ -61,9 +66,9 @@ pub(super) fn is_conventional(zone: &Zone) -> bool {
     zone.kind == CONVENTIONAL
 }
 
-/// The state of a zone. Of one that can only be read the drive does not say how much was written.
-pub(super) fn state(zone: &Zone, block_sectors: u64) -> UnitState {
-    let all = (zone.len / block_sectors) as u32;
+/// The state of a zone of which `all` blocks can be written. Of one that can only be read the drive does not say how
+/// much was written.
+pub(super) fn state(zone: &Zone, block_sectors: u64, all: u32) -> UnitState {
     let condition = match (zone.condition, zone.kind) {
         (OFFLINE, _) => Condition::Offline,
         (READ_ONLY, _) => Condition::ReadOnly,
@@ -122,9 +127,9 @@ mod tests {
         let mut short = zones();
         (short[5].len, short[5].capacity) = (16, 16);
         assert_eq!(spec(&short, 8, limits).unwrap(), ZonedSpec { zones: 5, ..expected });
-        let mut gap = zones();
-        gap[4].capacity = 40;
-        assert!(refusal(&gap).contains("zone 4"));
+        let mut uneven = zones();
+        uneven[4].capacity = 40;
+        assert!(refusal(&uneven).contains("of zone 4 40 sectors can be written and of zone 2 64"));
         let mut odd = zones();
         odd[3].len = 128;
         assert!(refusal(&odd).contains("zone 3 has 128 sectors"));
@@ -136,6 +141,25 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_at_the_end_of_zones_has_no_blocks() {
+        let mut zones = zones();
+        zones[2..].iter_mut().for_each(|zone| zone.capacity = 40);
+        let shape = spec(&zones, 8, Limits::default()).unwrap();
+        assert_eq!((shape.zones, shape.zone_blocks, shape.conventional_zones), (6, 5, 2));
+        (zones[2].condition, zones[2].pointer) = (FULL, 3 * 64);
+        // Since Linux 6.19, where a zone is neither empty nor full.
+        (zones[3].condition, zones[3].pointer) = (0xff, 3 * 64 + 16);
+        let of = |zone: usize| state(&zones[zone], 8, shape.zone_blocks);
+        assert_eq!(of(0), UnitState { condition: Condition::Conventional, pointer: 5 });
+        assert_eq!(of(2), UnitState { condition: Condition::Sequential, pointer: 5 });
+        assert_eq!(of(3), UnitState { condition: Condition::Sequential, pointer: 2 });
+        zones[4].capacity = 0;
+        assert!(refusal(&zones).contains("of zone 4 0 sectors"));
+        zones[2..].iter_mut().for_each(|zone| zone.capacity = 42);
+        assert!(refusal(&zones).contains("the 42 sectors"));
+    }
+
+    #[test]
     fn conditions_become_states_that_the_media_has() {
         let mut zones = zones();
         (zones[2].condition, zones[2].pointer) = (OPEN, 2 * 64 + 24);
@@ -144,7 +168,7 @@ mod tests {
         zones[5].condition = OFFLINE;
         let mut media = Shingled::new(1, spec(&zones, 8, Limits::default()).unwrap());
         for (unit, zone) in (0..).map(Unit::disk).zip(&zones) {
-            mirror(&mut media, unit, state(zone, 8));
+            mirror(&mut media, unit, state(zone, 8, 8));
         }
         let report = media.report();
         assert_eq!(report[0], UnitState { condition: Condition::Conventional, pointer: 8 });

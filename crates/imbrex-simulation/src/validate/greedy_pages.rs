@@ -51,7 +51,13 @@ fn measured(spare: f64) -> Result<f64, ReplayError> {
         description: String::new(),
         block_bytes: 4096,
         media: MediaSpec::Flash { erase_blocks: ERASE_BLOCKS + 1, pages: PAGES, rewritable_erase_blocks: 0 },
-        timing: TimingSpec::Flash(FlashSpec { read_ms: 0.0, program_ms: 0.0, erase_ms: 0.0, channels: 1 }),
+        timing: TimingSpec::Flash(FlashSpec {
+            read_ms: 0.0,
+            program_ms: 0.0,
+            erase_ms: 0.0,
+            channels: 1,
+            program_channels: None,
+        }),
     };
     let logical = (1.0 - spare) * f64::from(ERASE_BLOCKS) / f64::from(ERASE_BLOCKS + 1);
     let mut config = toml::Table::new();
