@@ -5,7 +5,9 @@
 //! of the host's says what became of that.
 //!
 //! A layer and a workload are measured in a process of their own, so that the memory it takes is theirs. The drives
-//! are those that `compare --family all` takes, as large as the footprint needs.
+//! are those that `compare --family all` takes, as large as the footprint needs. Machines differ, so every rate is also
+//! given over that of the conventional layer, which moves blocks and does nothing else: measured in the same run, anew
+//! for each workload.
 
 use std::ops::ControlFlow;
 use std::process::Command;
@@ -45,7 +47,9 @@ const FIXED: ConventionalZones = ConventionalZones::Percent(5.0);
 /// Requests between two looks at the clock; as the replay reports them.
 const PILOT: u64 = 1 << 16;
 /// How long a replay should take at most: a layer that moves much is measured over fewer requests.
-const SECONDS: f64 = 2.0;
+const SECONDS: f64 = 0.5;
+/// What the others are held against.
+const BASELINE: &str = "conventional";
 
 /// A layer, or all of them.
 #[derive(Clone)]
@@ -99,7 +103,7 @@ impl Load {
 }
 
 /// A layer under a load.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Measured {
     schema: String,
     layer: String,
@@ -121,6 +125,9 @@ struct Measured {
     resident_bytes: Option<f64>,
     mapped_blocks: u64,
     bytes_per_mapped_block: Option<f64>,
+    /// Of the rate of the conventional layer, which finds room for everything, in the same run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_conventional: Option<[f64; 2]>,
     /// Of DiskSim's rate, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to_disksim: Option<[f64; 2]>,
@@ -141,6 +148,18 @@ impl Measured {
     fn configured(&self) -> String {
         self.config.iter().fold(self.layer.clone(), |name, (field, value)| format!("{name} {field}={value}"))
     }
+
+    /// Its rates over those of another.
+    fn over(&self, other: &Self) -> [f64; 2] {
+        let [own, other] = [self, other].map(|row| row.host_blocks_per_second);
+        [own[0] / other[0], own[1] / other[1]]
+    }
+
+    /// Shows it while others are measured.
+    fn tell(&self, report: &Report) {
+        let ratio = self.to_conventional.map_or_else(String::new, |[_, ratio]| format!(", {ratio:.3} of {BASELINE}"));
+        report.tell(&self.name(), Some(self.host_blocks_per_second[1]), &format!("{BLOCKS}{ratio}"));
+    }
 }
 
 pub fn run(args: &Args, scale: Scale) -> Result<()> {
@@ -154,8 +173,11 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
     Setting::check(&args.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
     if let Some(load) = args.alone {
         let [case] = cases.as_slice() else { bail!("--alone takes one layer") };
-        let row = measure(case, &configured(case, args), load, scale)?;
-        return print_line(serde_json::to_string(&row)?);
+        let config = configured(case, args);
+        if let Some(requests) = args.counted {
+            return print_line(replay(case, &config, load, requests, 0, true)?.outcome.requests);
+        }
+        return print_line(serde_json::to_string(&measure(case, &config, load, scale)?)?);
     }
     let mut earlier = args.against.as_deref().map(|file| Earlier::read(file, args.quick)).transpose()?;
     let page = args.page.open("Layers measured on this machine")?;
@@ -163,18 +185,21 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
     let disksim = disksim.transpose()?;
     let (mut rows, watched) = (Vec::new(), Report::watched());
     for load in Load::ALL {
-        for case in cases.iter().filter(|case| load.applies(case)) {
-            let mut row = in_a_process(case, load, args)?;
+        let cases: Vec<_> = cases.iter().filter(|case| load.applies(case)).collect();
+        if cases.is_empty() {
+            continue;
+        }
+        let baseline = in_a_process(BASELINE, Load::Fits, args)?;
+        for layer in cases.iter().map(|case| case.layer.name) {
+            let mut row = if layer == BASELINE { baseline.clone() } else { in_a_process(layer, load, args)? };
             row.to_disksim = disksim.map(|disksim| row.host_blocks_per_second.map(|rate| rate / disksim));
-            watched.tell(&format!("{}, {}", row.layer, row.load.name()), Some(row.host_blocks_per_second[1]), BLOCKS);
+            row.to_conventional = Some(row.over(&baseline));
+            row.tell(&watched);
             rows.push(row);
         }
     }
     if let Some(earlier) = &mut earlier {
-        earlier.pair(&mut rows, |row, before| {
-            let [now, then] = [&*row, before].map(|row| row.host_blocks_per_second);
-            row.to_earlier = Some([now[0] / then[0], now[1] / then[1]]);
-        })?;
+        earlier.pair(&mut rows, |row, before| row.to_earlier = Some(row.over(before)))?;
     }
     if let Some(mut page) = page {
         page.add(&rows)?;
@@ -208,8 +233,7 @@ fn with_room(case: Case) -> Result<Case> {
 }
 
 /// Measures in another process.
-fn in_a_process(case: &Case, load: Load, args: &Args) -> Result<Measured> {
-    let layer = case.layer.name;
+fn in_a_process(layer: &str, load: Load, args: &Args) -> Result<Measured> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["bench", "--layer", layer, "--alone", load.name()]);
     if args.quick {
@@ -249,6 +273,7 @@ fn measure(case: &Case, config: &toml::Table, load: Load, scale: Scale) -> Resul
         resident_bytes: pilot.resident_bytes,
         mapped_blocks: pilot.mapped_blocks,
         bytes_per_mapped_block: pilot.resident_bytes.map(|bytes| bytes / pilot.mapped_blocks as f64),
+        to_conventional: None,
         to_disksim: None,
         to_earlier: None,
     };
@@ -324,7 +349,11 @@ impl Observer for Clock {
 }
 
 fn shown_rows(rows: &[Measured], args: &Args) -> String {
-    let factors = [(args.disksim.is_some(), ">of DiskSim"), (args.against.is_some(), ">of earlier")];
+    let factors = [
+        (rows.iter().any(|row| row.to_conventional.is_some()), ">of conventional"),
+        (args.disksim.is_some(), ">of DiskSim"),
+        (args.against.is_some(), ">of earlier"),
+    ];
     let mut headings = vec!["layer", "load", "drive", ">M blocks/s", ">prefetching", ">ns a block", ">prefetching"];
     headings.extend(factors.iter().filter(|(is_asked, _)| *is_asked).map(|(_, heading)| *heading));
     headings.extend([">written a block", ">media M blocks/s", ">prefetching", ">memory MiB", ">bytes a block"]);
@@ -337,8 +366,11 @@ fn shown_rows(rows: &[Measured], args: &Args) -> String {
         let load = format!("{}, {} GiB", row.load.name(), row.footprint_gib);
         let mut cells = vec![row.configured(), load, row.drive.clone(), host, host_prefetch, ns, ns_prefetch];
         // That of the faster way.
-        let factor = |pair: Option<[f64; 2]>| pair.map_or_else(unknown, |[_, prefetching]| format!("{prefetching:.2}"));
-        let asked = factors.iter().zip([row.to_disksim, row.to_earlier]).filter(|((is_asked, _), _)| *is_asked);
+        let factor = |pair: Option<[f64; 2]>| pair.map_or_else(unknown, |[_, prefetching]| format!("{prefetching:.3}"));
+        let asked = factors
+            .iter()
+            .zip([row.to_conventional, row.to_disksim, row.to_earlier])
+            .filter(|((is_asked, _), _)| *is_asked);
         cells.extend(asked.map(|(_, pair)| factor(pair)));
         cells.extend([format!("{:.2}", row.written_per_host_block), media, media_prefetch]);
         cells.push(row.resident_bytes.map_or_else(unknown, |bytes| format!("{:.1}", bytes / f64::from(1 << 20))));
@@ -346,7 +378,7 @@ fn shown_rows(rows: &[Measured], args: &Args) -> String {
         cells
     });
     let legend = "Uniform writes of single blocks of the host, in millions a second and in nanoseconds each, without and \
-                  with prefetching; what the drive wrote for each of them; media: read and written. What fits finds \
+                  with prefetching; that over the conventional layer, which finds room; what the drive wrote for each of them; media: read and written. What fits finds \
                   room; what cleans is written to a full disk. Memory: what the process grew by, drive and replay \
                   included; a block: of the buffer or, without one, of the capacity.";
     format!("{}\n\n{}\n", grid(&headings, cells), paragraphs(legend))

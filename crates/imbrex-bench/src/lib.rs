@@ -59,6 +59,9 @@ pub struct Args {
     /// Measure one layer under one load in this process alone, whose memory is then the layer's
     #[arg(long, value_enum, hide = true, requires = "layers")]
     alone: Option<each::Load>,
+    /// Replay N requests of that load once and time nothing: for those who count instructions
+    #[arg(long, value_name = "N", hide = true, requires = "alone")]
+    counted: Option<u64>,
 }
 
 /// One measured or derived number.

@@ -78,6 +78,9 @@ fn layers_are_measured_on_drives_of_their_kind_beside_others() {
         (["conventional", "zone-alloy", "page-ftl", "lru-cache"], ["zone-alloy", "page-ftl", "lru-cache"]);
     assert_eq!(named("layer"), [&all[..], &cleaning].concat());
     assert_eq!(named("load"), [["fits"; 4].as_slice(), &["cleans"; 3]].concat());
+    assert_eq!(before[0]["to_conventional"], serde_json::json!([1.0, 1.0]), "it is its own measure");
+    let slower = |row: &serde_json::Value| row["to_conventional"][1].as_f64().is_some_and(|ratio| ratio > 0.0);
+    assert!(before.iter().all(slower), "every layer is held against it");
     assert_eq!(named("footprint_gib"), [[256; 4].as_slice(), &[10; 3]].concat());
     assert_eq!(before[1]["config"], serde_json::json!({ "converted": 1.0 }));
     assert_eq!(before[2]["config"], serde_json::json!({ "over_provisioning": 0.05 }));

@@ -1,0 +1,15 @@
+#!/bin/bash
+# Holds how many instructions a replayed block takes to what was recorded; count.py says how. With --write that is
+# recorded anew.
+set -euo pipefail
+cd "$(dirname "$0")"
+check="instruction check"
+required=IMBREX_REQUIRE_VALGRIND
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. ../peers.sh
+
+need_programs valgrind:valgrind
+prepared
+cargo build --quiet --release --locked --package imbrex-cli
+IMBREX=${CARGO_TARGET_DIR:-$(git rev-parse --show-toplevel)/target}/release/imbrex ./count.py "$@"
