@@ -21,3 +21,15 @@ settle() {
         before=$now
     done
 }
+
+# Random files, and what their sums are.
+fill() {
+    for number in 1 2 3 4 5; do
+        dd if=/dev/urandom of="/mnt/$1$number" bs=1M count="$2" 2> /dev/null || finish "failed: a file cannot be written"
+    done
+    md5sum /mnt/"$1"* > "/tmp/$1.sums"
+}
+
+verify() { md5sum -c -s "/tmp/$1.sums" || finish "failed: the files $1 hold something else"; }
+
+check_files() { e2fsck -fn "$1" > /tmp/e2fsck 2>&1 || { cat /tmp/e2fsck; finish "failed: e2fsck"; }; }

@@ -12,6 +12,8 @@ shared=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/imbrex/dm-zoned
 work=$(mktemp -d)
 guest=$work/guest
+# What qemu is told of devices.
+devices=()
 trap 'rm -rf "$work"' EXIT
 
 required=IMBREX_REQUIRE_QEMU
@@ -111,7 +113,8 @@ pack_guest() {
 # cmpxchg16b is left out: under some versions of qemu's emulation it ends in a panic of the guest.
 run_guest() {
     local status=0
-    timeout --foreground -k 5 "$GUEST_SECONDS" "$(program qemu-system-x86_64)" -machine q35 -accel tcg -cpu max,-cx16 -smp "${GUEST_CPUS:-1}" -m "${GUEST_MIB:-1536}" \
+    timeout --foreground -k 5 "$GUEST_SECONDS" "$(program qemu-system-x86_64)" -machine q35,memory-backend=memory \
+        -object "memory-backend-memfd,id=memory,size=${GUEST_MIB:-1536}M,share=on" "${devices[@]}" -accel tcg -cpu max,-cx16 -smp "${GUEST_CPUS:-1}" -m "${GUEST_MIB:-1536}" \
         -nodefaults -no-reboot -display none -kernel "$cache/root/boot/vmlinuz-$version" -initrd "$work/initrd" \
         -append "console=ttyS0 quiet panic=-1 mitigations=off" \
         -serial "file:$work/console" -serial "file:$work/said" < /dev/null > "$work/qemu" 2>&1 || status=$?

@@ -4,7 +4,7 @@
 # guest.sh, which the guest runs. What a guest itself needs is told in guest.sh.
 set -euo pipefail
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- dm-zoned device
+[ $# -gt 0 ] || set -- dm-zoned device vhost-user
 check="guest check"
 . ./guest.sh
 . ./device/programs.sh

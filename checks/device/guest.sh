@@ -4,18 +4,6 @@
 . /ublk.sh
 modprobe nbd nbds_max=1
 
-# Random files, and what their sums are.
-fill() {
-    for number in 1 2 3 4 5; do
-        dd if=/dev/urandom of="/mnt/$1$number" bs=1M count="$2" 2> /dev/null || finish "failed: a file cannot be written"
-    done
-    md5sum /mnt/"$1"* > "/tmp/$1.sums"
-}
-
-verify() { md5sum -c -s "/tmp/$1.sums" || finish "failed: the files $1 hold something else"; }
-
-check_files() { e2fsck -fn /dev/nbd0 > /tmp/e2fsck 2>&1 || { cat /tmp/e2fsck; finish "failed: e2fsck"; }; }
-
 # A file system's life on $disk, under a layer; the second argument says what disk that is.
 life() {
     imbrex format "/dev/$disk" --layer "$1" > /tmp/format || finish "failed: imbrex format"
@@ -30,7 +18,7 @@ life() {
     fill second 6
     fstrim /mnt || finish "failed: fstrim"
     umount /mnt
-    check_files
+    check_files /dev/nbd0
     leave TERM
     serve
     mount /dev/nbd0 /mnt || finish "failed: mount after a restart"
@@ -48,7 +36,7 @@ life() {
     printf x | dd of=/mnt/third1 bs=1 seek=4097 conv=notrunc 2> /dev/null
     ! md5sum -c -s /tmp/third.sums || finish "failed: nobody notices a changed byte"
     umount /mnt
-    check_files
+    check_files /dev/nbd0
     leave TERM
     ! grep 'an operation failed' /tmp/log || finish "failed: the disk refused what it was asked"
     echo "served $disk, $2: $1 found all files again after a restart and a kill, $(written) blocks written"

@@ -15,6 +15,7 @@
 //! | [`record`] | what clients ask for, as a trace |
 //! | [`engine`] | the runner among threads: requests in, operations carried out, replies out |
 //! | [`service`] | a volume that is served, and what answers questions about it |
+//! | [`pool`] | requests that wait for threads that answer them |
 //!
 //! # Open a volume
 //!
@@ -77,6 +78,7 @@ pub mod overlay;
 pub mod paced;
 pub mod panics;
 mod patience;
+pub mod pool;
 #[cfg_attr(
     not(feature = "recording"),
     allow(dead_code, unused_imports, reason = "a build that records nothing refuses to begin")

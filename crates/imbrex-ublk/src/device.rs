@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use imbrex_live::pool::Pool;
 use imbrex_live::service::{Client, Service};
 use imbrex_live::threads;
 use rustix::process::{Pid, test_kill_process};
@@ -15,7 +16,7 @@ use rustix::process::{Pid, test_kill_process};
 use crate::abi::{self, Info};
 use crate::control::Control;
 use crate::limits::{self, Sector};
-use crate::pool::Pool;
+use crate::pool::{self, Job};
 use crate::queue;
 use crate::results::Results;
 
@@ -66,7 +67,7 @@ pub struct Device {
     control: Control,
     number: u32,
     recovered: bool,
-    pool: Arc<Pool>,
+    pool: Arc<Pool<Job>>,
     queues: Vec<JoinHandle<()>>,
     workers: Vec<JoinHandle<()>>,
 }
@@ -131,7 +132,8 @@ impl Device {
         }
         for _ in 0..threads.max(1) {
             let (file, pool, client) = (Arc::clone(&file), Arc::clone(&self.pool), Arc::clone(&client));
-            let worker = thread::Builder::new().name("request".to_owned()).spawn(move || pool.work(&client, &file));
+            let worker =
+                thread::Builder::new().name("request".to_owned()).spawn(move || pool::work(&pool, &client, &file));
             self.workers.push(worker.map_err(refused("have a thread"))?);
         }
         let op = if self.recovered { abi::END_USER_RECOVERY } else { abi::START_DEV };

@@ -7,7 +7,7 @@
 //! | `ring` | the rings that commands go through, and the memory that descriptors lie in |
 //! | `control` | the driver's commands, and why it cannot be used |
 //! | `limits` | what the kernel is told of the device: sizes of blocks and requests |
-//! | `request` | what is asked for, and how a client's engine answers it |
+//! | `request` | what is asked for, and what is answered |
 //! | `results` | what was answered, on its way to the queue |
 //! | `pool` | the threads that answer requests |
 //! | `queue` | a queue of the device: requests to threads, results back |

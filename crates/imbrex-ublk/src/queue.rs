@@ -5,14 +5,15 @@ use std::io;
 use std::sync::Arc;
 
 use imbrex_live::panics;
+use imbrex_live::pool::Pool;
 
-use crate::pool::{Job, Pool};
-use crate::request::Request;
+use crate::pool::Job;
+use crate::request::request;
 use crate::results::{Done, Results};
 use crate::ring::{Descriptors, Event, QueueRing};
 
 /// What a queue's thread does until the device ends.
-pub fn run(results: &Arc<Results>, depth: u16, device: &File, pool: &Pool) -> io::Result<()> {
+pub fn run(results: &Arc<Results>, depth: u16, device: &File, pool: &Pool<Job>) -> io::Result<()> {
     let descriptors = Descriptors::of(device, results.queue(), depth)?;
     let mut ring = QueueRing::new(results.queue(), depth)?;
     for tag in 0..depth {
@@ -30,7 +31,7 @@ pub fn run(results: &Arc<Results>, depth: u16, device: &File, pool: &Pool) -> io
         left -= events.iter().filter(|event| matches!(event, Event::Ended(_))).count() as u16;
         let job = |event| match event {
             Event::Request(tag) => {
-                Some(Job { request: Request::of(descriptors.get(tag)), tag, results: Arc::clone(results) })
+                Some(Job { request: request(descriptors.get(tag)), tag, results: Arc::clone(results) })
             }
             _ => None,
         };

@@ -3,6 +3,8 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod address;
+#[cfg(all(any(feature = "ublk", feature = "vhost-user"), target_os = "linux"))]
+mod by_itself;
 pub mod check;
 pub mod clean;
 pub mod dump;
@@ -22,6 +24,8 @@ pub mod status;
 pub mod top;
 #[cfg(all(feature = "ublk", target_os = "linux"))]
 mod ublk;
+#[cfg(all(feature = "vhost-user", target_os = "linux"))]
+mod vhost;
 #[cfg(feature = "web")]
 pub mod web;
 #[cfg(not(feature = "web"))]

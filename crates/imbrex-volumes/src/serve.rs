@@ -1,4 +1,6 @@
-//! `imbrex serve`: a volume as a network block device.
+//! `imbrex serve`: a volume as a network block device, or served by this program itself.
+
+mod itself;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -30,29 +32,27 @@ const MOST_THREADS: i64 = 256;
 /// The longest process number.
 const LONGEST_NUMBER: u64 = 20;
 
-/// Queues of a device of ublk's, and requests of each that the kernel has under way.
-#[cfg(all(feature = "ublk", target_os = "linux"))]
-const MOST_QUEUES: usize = 4;
-#[cfg(all(feature = "ublk", target_os = "linux"))]
-const DEPTH: u16 = 64;
-
 /// What is said when nbdkit is started again.
 const HUNG_UP: &str = "nbdkit ended because a client hung up, by a fault that nbdkit 1.34 mended; it is started again";
 
-/// Serve a volume over NBD, or as a local block device with ublk, until SIGTERM or Ctrl-C, which make everything
-/// durable; a second one ends at once
+/// Serve a volume over NBD, as a local block device with ublk, or as a disk of virtual machines with vhost-user, until
+/// SIGTERM or Ctrl-C, which make everything durable; a second one ends at once
 #[derive(Args)]
 pub struct Serve {
     /// The volume's stores, in the order in which they were formatted
     #[arg(required = true)]
     stores: Vec<PathBuf>,
     /// Serve over NBD by nbdkit, which is the default
-    #[arg(long, conflicts_with = "ublk")]
+    #[arg(long, conflicts_with_all = ["ublk", "vhost_user"])]
     nbd: bool,
     /// Serve as Linux's block device /dev/ublkbN instead, by the driver ublk, without nbdkit: N, or one that is free
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, conflicts_with_all = OF_NBD)]
     ublk: Option<Option<u32>>,
-    /// Bytes of a logical block of that device: 512, or the volume's block of 4096
+    /// Serve as a disk of virtual machines instead, without nbdkit: at this Unix socket, which only its owner may use, to
+    /// QEMU, cloud-hypervisor and others that know vhost-user
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = OF_NBD, conflicts_with = "ublk")]
+    vhost_user: Option<PathBuf>,
+    /// Bytes of a logical block of the device of ublk's: 512, or the volume's block of 4096
     #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"], default_value = "512", requires = "ublk")]
     sector: String,
     /// The Unix socket to serve at, which only its owner may use; without it STORE.sock, or for a device
@@ -171,49 +171,11 @@ impl Serve {
         if let Some(port) = self.port.filter(|_| self.tls != Tls::Require) {
             address::check("--address", SocketAddr::new(self.address, port), self.insecure)?;
         }
-        match self.ublk {
-            Some(number) => self.run_ublk(number),
-            None => self.run_nbd(),
+        match (self.ublk, &self.vhost_user) {
+            (Some(number), _) => self.run_ublk(number),
+            (_, Some(place)) => self.run_vhost_user(place),
+            _ => self.run_nbd(),
         }
-    }
-
-    #[cfg(all(feature = "ublk", target_os = "linux"))]
-    fn run_ublk(&self, number: Option<u32>) -> Result<()> {
-        use imbrex_ublk::{DeviceOptions, Sector};
-        let control = self.control.clone().unwrap_or_else(|| socket::control(&self.place()));
-        socket::check(&control)?;
-        control::remove_stale(&control)?;
-        let web = web::Child::start(&self.told, &control)?;
-        let mut options = imbrex_live::service::ServiceOptions::default();
-        for (key, value) in self.service_pairs(&control) {
-            let value = value.to_str().ok_or_else(|| anyhow!("{} is not UTF-8", value.display()))?;
-            options.set(key, value)?;
-        }
-        let processors = thread::available_parallelism().map_or(1, |n| n.get());
-        let device = DeviceOptions {
-            number,
-            sector: if self.sector == "512" { Sector::Half } else { Sector::Block },
-            queues: processors.min(MOST_QUEUES) as u16,
-            depth: DEPTH,
-            threads: self.threads,
-        };
-        let announce = |status: &Status, at: &str| {
-            let written =
-                self.pidfile.iter().try_for_each(|file| std::fs::write(file, format!("{}\n", std::process::id())));
-            if let Err(error) = written {
-                note(format_args!("warning: the process number cannot be written: {error}"));
-            }
-            tell_who_listens(described(status, at) + &web.told());
-            socket::Link::to(&control, &self.stores[0])
-        };
-        super::ublk::serve(&options, &device, self.log == Log::Json, announce)
-    }
-
-    #[cfg(not(all(feature = "ublk", target_os = "linux")))]
-    fn run_ublk(&self, _number: Option<u32>) -> Result<()> {
-        Err(anyhow!(
-            "this program is built without ublk, which Linux has and the feature `ublk` brings; serve with --nbd"
-        ))
     }
 
     fn run_nbd(self) -> Result<()> {

@@ -17,7 +17,7 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 23] = [
+const CRATES: [&str; 24] = [
     "imbrex",
     "imbrex-core",
     "imbrex-bounds",
@@ -30,6 +30,7 @@ const CRATES: [&str; 23] = [
     "imbrex-live",
     "imbrex-nbdkit",
     "imbrex-ublk",
+    "imbrex-vhost",
     "imbrex-page",
     "imbrex-terminal",
     "imbrex-pictures",

@@ -1,0 +1,230 @@
+//! A volume as the library for vhost-user wants it: queues that are looked at when the guest says that something is in
+//! them, and whose requests are left to threads that may wait.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use imbrex_live::pool::Pool;
+use imbrex_live::service::Client;
+use imbrex_live::{panics, service::Service};
+use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use vhost_user_backend::{VhostUserBackend, VringMutex, VringT};
+use virtio_queue::QueueOwnedT;
+use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
+use vmm_sys_util::epoll::EventSet;
+use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
+
+use crate::request::{self, Chain};
+use crate::virtio::{self, ID_BYTES};
+
+/// The guest's memory, which the monitor may change while requests are under way.
+pub type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
+
+/// Requests that a queue holds at most.
+const DEPTH: usize = 256;
+
+/// A request, and where its answer is to go.
+pub struct Job {
+    chain: Chain,
+    vring: VringMutex<Memory>,
+    client: Arc<Client>,
+    queue: Arc<Queue>,
+}
+
+/// A volume, as one monitor sees it.
+pub struct Device {
+    client: Arc<Client>,
+    config: Vec<u8>,
+    pool: Arc<Pool<Job>>,
+    memory: Memory,
+    /// By their numbers.
+    queues: Vec<Arc<Queue>>,
+    /// Whether no guest has been served before this one.
+    is_first: bool,
+    /// Becomes true when one is.
+    begun: Arc<AtomicBool>,
+}
+
+/// A queue of the device.
+#[derive(Default)]
+struct Queue {
+    /// Whether anything has been asked for in it.
+    begun: AtomicBool,
+    /// How many requests are not answered yet.
+    under_way: Mutex<usize>,
+    none: Condvar,
+}
+
+impl Queue {
+    fn under_way(&self) -> MutexGuard<'_, usize> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn done(&self) {
+        let mut count = self.under_way();
+        *count -= 1;
+        if *count == 0 {
+            self.none.notify_all();
+        }
+    }
+
+    fn wait(&self) {
+        let none = self.none.wait_while(self.under_way(), |count| *count > 0);
+        drop(none.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Device {
+    /// A volume with as many queues, whose requests `pool` gets. `begun` says whether a guest has been served before.
+    pub fn new(
+        service: &Arc<Service>,
+        queues: u16,
+        pool: &Arc<Pool<Job>>,
+        memory: &Memory,
+        begun: &Arc<AtomicBool>,
+    ) -> Self {
+        Self {
+            client: Arc::new(Client::of(service)),
+            config: virtio::config(service, queues).to_vec(),
+            pool: Arc::clone(pool),
+            memory: memory.clone(),
+            queues: (0..queues).map(|_| Arc::default()).collect(),
+            is_first: !begun.load(Ordering::SeqCst),
+            begun: Arc::clone(begun),
+        }
+    }
+
+    /// A guest that goes on in the middle of a queue had a server before this one, which was killed: what that had
+    /// answered may be lost.
+    fn begin(&self, number: usize, vring: &VringMutex<Memory>) {
+        self.begun.store(true, Ordering::SeqCst);
+        let was_begun = self.queues[number].begun.swap(true, Ordering::SeqCst);
+        if self.is_first && !was_begun && vring.queue_next_avail() != 0 {
+            tracing::warn!(
+                "the guest had another server before; what that had answered may be lost, and a flush says so"
+            );
+            self.client.service().engine().presume_loss();
+        }
+    }
+
+    /// Takes everything that is in a queue.
+    fn take(&self, number: usize, vring: &VringMutex<Memory>) -> io::Result<()> {
+        let queue = &self.queues[number];
+        let chains: Vec<Chain> = {
+            let mut state = vring.get_mut();
+            state.get_queue_mut().iter(self.memory.memory()).map_err(io::Error::other)?.collect()
+        };
+        *queue.under_way() += chains.len();
+        self.pool.give(chains.into_iter().map(|chain| Job {
+            chain,
+            vring: vring.clone(),
+            client: Arc::clone(&self.client),
+            queue: Arc::clone(queue),
+        }));
+        Ok(())
+    }
+}
+
+/// What a thread does until the pool ends.
+pub fn work(pool: &Pool<Job>) {
+    let mut buffer = Vec::new();
+    while let Some(job) = pool.take() {
+        job.answer(&mut buffer);
+    }
+}
+
+impl Job {
+    fn answer(self, buffer: &mut Vec<u8>) {
+        let name = name(self.client.service());
+        let used = request::answer(&self.chain, &self.client, &name, buffer).unwrap_or_else(|| {
+            tracing::warn!("a guest asked for something without room for an answer");
+            0
+        });
+        let told = self.vring.add_used(self.chain.head_index(), used).map_err(io::Error::other);
+        let told = told.and_then(|()| {
+            let wants_to_know = self.vring.needs_notification().map_err(io::Error::other)?;
+            if wants_to_know { self.vring.signal_used_queue() } else { Ok(()) }
+        });
+        if let Err(error) = told {
+            tracing::warn!(%error, "a guest could not be answered");
+        }
+        self.queue.done();
+    }
+}
+
+/// What a guest sees a volume called.
+fn name(service: &Service) -> [u8; ID_BYTES] {
+    let mut name = [0; ID_BYTES];
+    let text = format!("{:016x}", service.identity());
+    name[..text.len()].copy_from_slice(text.as_bytes());
+    name
+}
+
+impl VhostUserBackend for Device {
+    type Bitmap = ();
+    type Vring = VringMutex<Memory>;
+
+    fn num_queues(&self) -> usize {
+        self.queues.len()
+    }
+
+    fn max_queue_size(&self) -> usize {
+        DEPTH
+    }
+
+    fn features(&self) -> u64 {
+        virtio::features(self.client.service().read_only()) | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits()
+    }
+
+    fn protocol_features(&self) -> VhostUserProtocolFeatures {
+        VhostUserProtocolFeatures::CONFIG | VhostUserProtocolFeatures::MQ | VhostUserProtocolFeatures::REPLY_ACK
+    }
+
+    /// The library tells the queues itself.
+    fn set_event_idx(&self, _enabled: bool) {}
+
+    /// What a guest may read beyond what is known is zero.
+    fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
+        (offset..offset.saturating_add(size)).map(|at| self.config.get(at as usize).copied().unwrap_or(0)).collect()
+    }
+
+    /// The library changes the memory itself, which is shared with this.
+    fn update_memory(&self, _memory: Memory) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// A thread for each queue.
+    fn queues_per_thread(&self) -> Vec<u64> {
+        (0..self.queues.len()).map(|queue| 1 << queue).collect()
+    }
+
+    fn exit_event(&self, _thread: usize) -> Option<(EventConsumer, EventNotifier)> {
+        new_event_consumer_and_notifier(EventFlag::CLOEXEC | EventFlag::NONBLOCK).ok()
+    }
+
+    fn stop_vring(&self, queue: u32) -> io::Result<()> {
+        self.queues.get(queue as usize).into_iter().for_each(|queue| queue.wait());
+        Ok(())
+    }
+
+    fn handle_event(
+        &self,
+        event: u16,
+        _events: EventSet,
+        vrings: &[VringMutex<Memory>],
+        queue: usize,
+    ) -> io::Result<()> {
+        panics::injected("queue");
+        // A thread has the one queue of its own number.
+        let Some(vring) = vrings.get(usize::from(event)) else { return Ok(()) };
+        self.begin(queue, vring);
+        loop {
+            vring.disable_notification().map_err(io::Error::other)?;
+            self.take(queue, vring)?;
+            if !vring.enable_notification().map_err(io::Error::other)? {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A volume served to a guest that is played here: its memory, one of its queues, and the requests in it.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::Arc;
+
+use imbrex::drive::DrivePreset;
+use imbrex::layers;
+use imbrex_live::service::{Service, ServiceOptions};
+use imbrex_live::store_path;
+use imbrex_live::volume::{FormatOptions, format};
+use imbrex_vhost::{Options, Server};
+use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use vhost::vhost_user::{Frontend, VhostUserFrontend};
+use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
+use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
+use vmm_sys_util::eventfd::EventFd;
+
+/// The guest's memory: a queue's descriptors, what is in it, what was answered, and room for a request.
+const MEMORY: u64 = 4 << 20;
+const QUEUE: u16 = 16;
+const DESCRIPTORS: u64 = 0;
+const AVAILABLE: u64 = 0x1000;
+const USED: u64 = 0x2000;
+const HEADER: u64 = 0x3000;
+const STATUS: u64 = 0x3100;
+const OUT: u64 = 0x10_0000;
+const ROOM: u64 = 0x20_0000;
+/// Where the monitor has that memory.
+const AT: u64 = 1 << 40;
+
+/// Flags of a descriptor.
+const NEXT: u16 = 1;
+const WRITABLE: u16 = 2;
+/// Types of requests.
+const READ: u32 = 0;
+const WRITE: u32 = 1;
+const FLUSH: u32 = 4;
+const NAME: u32 = 8;
+const DISCARD: u32 = 11;
+const ZEROES: u32 = 13;
+
+fn formatted(path: &Path) {
+    let drive = DrivePreset::named("small-zoned").unwrap().with_capacity(64 << 20).unwrap();
+    let mut prepared = store_path::prepare(path, Some(&drive), false).unwrap();
+    let (layer, config) = (layers::find("log-greedy").unwrap(), toml::Table::new());
+    prepared.make().unwrap();
+    let options = FormatOptions { layer, config: &config, buffer: None, journal_blocks: None, map_memory: None };
+    format(vec![prepared.store()], &options).unwrap();
+    prepared.keep();
+}
+
+fn service(path: &Path, read_only: bool) -> Arc<Service> {
+    let mut options = ServiceOptions::default();
+    options.set("store", path.to_str().unwrap()).unwrap();
+    options.set("readonly", &read_only.to_string()).unwrap();
+    Arc::new(Service::start(&options).unwrap())
+}
+
+fn served(socket: &Path, service: &Arc<Service>) -> Server {
+    let options = Options { queues: 2, threads: 3 };
+    Server::serve(UnixListener::bind(socket).unwrap(), service, options).unwrap()
+}
+
+/// A guest and its monitor.
+struct Guest {
+    frontend: Frontend,
+    memory: GuestMemoryMmap,
+    kick: EventFd,
+    call: EventFd,
+    asked: u16,
+}
+
+impl Guest {
+    fn connected(socket: &Path) -> Self {
+        Self::going_on(socket, 0)
+    }
+
+    /// One that has asked for something of an earlier server.
+    fn going_on(socket: &Path, asked: u16) -> Self {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(MEMORY).unwrap();
+        let region = (GuestAddress(0), MEMORY as usize, Some(FileOffset::new(file.try_clone().unwrap(), 0)));
+        let memory = GuestMemoryMmap::from_ranges_with_files([region]).unwrap();
+        // So many were answered.
+        memory.write_obj(asked, GuestAddress(USED + 2)).unwrap();
+        let mut frontend = Frontend::connect(socket, 2).unwrap();
+        frontend.set_owner().unwrap();
+        let features = frontend.get_features().unwrap();
+        frontend.set_features(features & !(1 << 29)).unwrap();
+        assert_ne!(features & VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits(), 0);
+        let protocol = frontend.get_protocol_features().unwrap();
+        frontend.set_protocol_features(protocol & !VhostUserProtocolFeatures::REPLY_ACK).unwrap();
+        assert_eq!(frontend.get_queue_num().unwrap(), 2);
+        let region = VhostUserMemoryRegionInfo {
+            guest_phys_addr: 0,
+            memory_size: MEMORY,
+            userspace_addr: AT,
+            mmap_offset: 0,
+            mmap_handle: file.as_raw_fd(),
+        };
+        frontend.set_mem_table(&[region]).unwrap();
+        let (kick, call) = (EventFd::new(0).unwrap(), EventFd::new(0).unwrap());
+        let queue = VringConfigData {
+            queue_max_size: QUEUE,
+            queue_size: QUEUE,
+            flags: 0,
+            desc_table_addr: AT + DESCRIPTORS,
+            used_ring_addr: AT + USED,
+            avail_ring_addr: AT + AVAILABLE,
+            log_addr: None,
+        };
+        frontend.set_vring_num(1, QUEUE).unwrap();
+        frontend.set_vring_addr(1, &queue).unwrap();
+        frontend.set_vring_base(1, asked).unwrap();
+        frontend.set_vring_call(1, &call).unwrap();
+        frontend.set_vring_kick(1, &kick).unwrap();
+        frontend.set_vring_enable(1, true).unwrap();
+        Self { frontend, memory, kick, call, asked }
+    }
+
+    fn put<T: vm_memory::ByteValued>(&self, value: T, at: u64) {
+        self.memory.write_obj(value, GuestAddress(at)).unwrap();
+    }
+
+    /// Asks for something, and waits for the status and what was read.
+    fn ask(&mut self, kind: u32, sector: u64, out: &[u8], room: u32) -> (u8, Vec<u8>) {
+        self.put(u64::from(kind), HEADER);
+        self.put(sector, HEADER + 8);
+        self.put(0xff_u8, STATUS);
+        self.memory.write_slice(out, GuestAddress(OUT)).unwrap();
+        let pieces = [(HEADER, 16, 0), (OUT, out.len() as u32, 0), (ROOM, room, WRITABLE), (STATUS, 1, WRITABLE)];
+        let pieces: Vec<_> = pieces.into_iter().filter(|(_, len, _)| *len > 0).collect();
+        for (number, (address, len, flags)) in (0_u16..).zip(&pieces) {
+            let at = DESCRIPTORS + u64::from(number) * 16;
+            let more = if usize::from(number) + 1 < pieces.len() { NEXT } else { 0 };
+            self.put(*address, at);
+            self.put(*len, at + 8);
+            self.put(flags | more, at + 12);
+            self.put(number + 1, at + 14);
+        }
+        self.put(0_u16, AVAILABLE + 4 + u64::from(self.asked % QUEUE) * 2);
+        self.asked += 1;
+        self.put(self.asked, AVAILABLE + 2);
+        self.kick.write(1).unwrap();
+        self.call.read().unwrap();
+        assert_eq!(self.memory.read_obj::<u16>(GuestAddress(USED + 2)).unwrap(), self.asked);
+        let mut read = vec![0; room as usize];
+        self.memory.read_slice(&mut read, GuestAddress(ROOM)).unwrap();
+        (self.memory.read_obj(GuestAddress(STATUS)).unwrap(), read)
+    }
+}
+
+fn segment(sector: u64, sectors: u32) -> Vec<u8> {
+    [&sector.to_le_bytes()[..], &sectors.to_le_bytes(), &[0; 4]].concat()
+}
+
+#[test]
+fn a_guest_finds_what_it_wrote_and_so_does_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (image, socket) = (folder.path().join("disk.img"), folder.path().join("disk.sock"));
+    formatted(&image);
+    let volume = service(&image, false);
+    let server = served(&socket, &volume);
+    let mut guest = Guest::connected(&socket);
+    let (_, told) = guest.frontend.get_config(0, 60, VhostUserConfigFlags::empty(), &[0; 60]).unwrap();
+    assert_eq!(u64::from_le_bytes(told[..8].try_into().unwrap()), volume.bytes() / 512);
+    let content: Vec<u8> = (0..=u8::MAX).cycle().take(256 << 10).collect();
+    assert_eq!(guest.ask(WRITE, 7, &content, 0).0, 0);
+    assert_eq!(guest.ask(READ, 7, &[], 256 << 10), (0, content.clone()));
+    assert_eq!(guest.ask(FLUSH, 0, &[], 0).0, 0);
+    let (status, name) = guest.ask(NAME, 0, &[], 20);
+    assert_eq!((status, name.as_slice()), (0, format!("{:016x}\0\0\0\0", volume.identity()).as_bytes()));
+    assert_eq!(guest.ask(ZEROES, 0, &segment(8, 8), 0).0, 0);
+    assert_eq!(guest.ask(READ, 8, &[], 4096), (0, vec![0; 4096]));
+    assert_eq!(guest.ask(DISCARD, 0, &segment(16, 8), 0).0, 0);
+    assert_eq!(guest.ask(READ, 16, &[], 4096), (0, vec![0; 4096]));
+    assert_eq!(guest.ask(99, 0, &[], 0).0, 2, "no guest may ask that");
+    assert_eq!(guest.ask(READ, volume.bytes() / 512, &[], 512).0, 1, "beyond the end");
+    assert_eq!(guest.ask(WRITE, 0, &[1; 100], 0).0, 1, "no whole sector");
+    drop(guest);
+    // The next one, and one that goes without a word.
+    drop(std::os::unix::net::UnixStream::connect(&socket).unwrap());
+    let mut next = Guest::connected(&socket);
+    assert_eq!(next.ask(READ, 24, &[], 4096), (0, content[17 * 512..25 * 512].to_vec()));
+    assert_eq!(next.frontend.get_vring_base(1).unwrap(), 1);
+    server.end();
+    volume.stop().unwrap();
+    drop((next, volume));
+    let volume = service(&image, true);
+    let again = folder.path().join("again.sock");
+    let server = served(&again, &volume);
+    let mut reader = Guest::connected(&again);
+    assert_eq!(reader.ask(READ, 24, &[], 512), (0, content[17 * 512..18 * 512].to_vec()), "after a restart");
+    assert_eq!(reader.ask(WRITE, 24, &[0; 512], 0).0, 1, "it may only read");
+    server.end();
+}
+
+#[test]
+fn a_guest_that_had_another_server_is_told_that_something_may_be_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("disk.img");
+    formatted(&image);
+    let volume = service(&image, false);
+    let socket = folder.path().join("disk.sock");
+    let server = served(&socket, &volume);
+    drop(std::os::unix::net::UnixStream::connect(&socket).unwrap());
+    let mut guest = Guest::going_on(&socket, 5);
+    assert_eq!(guest.ask(WRITE, 0, &[1; 512], 0).0, 0);
+    assert_eq!(guest.ask(FLUSH, 0, &[], 0).0, 1, "a killed server may have lost what it had answered");
+    assert_eq!(guest.ask(FLUSH, 0, &[], 0).0, 0);
+    drop(guest);
+    // This server is the same.
+    let mut guest = Guest::going_on(&socket, 9);
+    assert_eq!(guest.ask(FLUSH, 0, &[], 0).0, 0);
+    drop(guest);
+    server.end();
+}
