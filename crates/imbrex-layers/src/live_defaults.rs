@@ -44,7 +44,7 @@ const VALID: LiveDefault = LiveDefault {
 const ALL: [(&[&str], LiveDefault); 5] = [
     (&["amphisbaena"], CHUNKS),
     (&["amphisbaena"], BYPASS),
-    (&["lru-cache", "static-sets", "pore", "sac"], TRIM),
+    (&["lru-cache", "static-sets", "pore", "sac", "band-cache"], TRIM),
     (&[], UPDATES),
     (&[], VALID),
 ];

@@ -23,6 +23,7 @@ pub mod slot_table;
 pub mod sparse_bitmap;
 pub mod step_size;
 pub mod track_order;
+pub mod unit_ages;
 pub mod unit_pool;
 pub mod zone_map;
 pub mod zone_pass;

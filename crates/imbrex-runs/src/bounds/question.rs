@@ -77,7 +77,7 @@ pub struct Count {
 /// Buffers of single blocks before zones, of `--buffer` blocks.
 const BUFFERS: [&str; 6] = ["fifo-log", "loop-back", "block-lru", "hashed-zones", "amphisbaena", "zone-ages"];
 /// Caches on flash.
-const CACHES: [&str; 4] = ["lru-cache", "pore", "sac", "static-sets"];
+const CACHES: [&str; 5] = ["lru-cache", "pore", "sac", "static-sets", "band-cache"];
 /// Layers on interlaced tracks whose blocks have fixed places, and others.
 const FIXED: [&str; 2] = ["seagate", "seagate-two-phase"];
 const MOVING: [&str; 4] = ["track-flipping", "track-caching", "track-mapping", "tracklace"];

@@ -47,7 +47,7 @@ const TRIES: [Try; 5] = [
     },
     Try {
         drive: "small-banded",
-        layers: &["skylight", "lru-cache", "pore", "sac", "static-sets"],
+        layers: &["skylight", "lru-cache", "pore", "sac", "static-sets", "band-cache"],
         buffers: &["1MiB", "256KiB"],
         configs: &[
             "{}",

@@ -7,7 +7,7 @@ use crate::fixture::two_devices::{Journal, TwoDevices, space};
 use imbrex::block::{Address, Extent, Lba, Pba};
 use imbrex::explore::{Candidate, Finding, Options, Subject, Tally, explore};
 use imbrex::layer::{Freed, Pressure, Step};
-use imbrex::layers::ssd::{lru_cache, pore, sac, static_sets};
+use imbrex::layers::ssd::{band_cache, lru_cache, pore, sac, static_sets};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::plan::{Op, Place, Plan, Record, Why};
@@ -264,6 +264,7 @@ fn records_that_contradict_the_state_are_refused() {
         (&lru_cache::INFO, ""),
         (&pore::INFO, ""),
         (&sac::INFO, ""),
+        (&band_cache::INFO, ""),
         (&static_sets::INFO, "sets = 2\nband_blocks = 100"),
     ] {
         let mut cache = build(info, config, 8);
@@ -325,6 +326,7 @@ fn what_cannot_be_is_refused() {
         (&lru_cache::INFO, of_lru),
         (&static_sets::INFO, &["step_blocks = 0", "sets = 0", "band_blocks = 0"]),
         (&pore::INFO, &["step_blocks = 0", "evict_blocks = 0", "region_blocks = 0", "sets = 1"]),
+        (&band_cache::INFO, &["step_blocks = 0", "region_blocks = 1"]),
         (&sac::INFO, &["step_blocks = 0", "region_blocks = 0", "recent = -0.1", "recent = nan", "evict_blocks = 1"]),
     ] {
         for config in configs {

@@ -7,7 +7,7 @@
 //! for about as long again. So a zone weighs the square of its blocks times the root of their mean age times the time
 //! since the last of them came, and the heaviest one leaves. A zone that is being filled is young, and waits until it is
 //! full or left; one that is written again and again stays; one that was left leaves, and the sooner the more it holds.
-//! See `ages`.
+//! See `parts/unit_ages.rs`.
 //!
 //! # Where blocks lie
 //! Every write takes the next free slots behind the last ones that were taken, also if the block is buffered already: the
@@ -25,16 +25,15 @@
 //! - those of every zone buffer;
 //! - the sums of a zone are those of its live slots; the free set holds exactly the free ones.
 
-mod ages;
 mod ahead;
 mod ring;
 
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
+use crate::parts::unit_ages::UnitAges;
 use crate::zone_buffer::config::BufferConfig;
 use crate::zone_buffer::{Goal, Policy, Takes, ZoneBuffer};
 use crate::{ConfigError, Family, LayerInfo};
-use ages::ZoneAges;
 use ahead::Ahead;
 use imbrex_core::block::{Extent, Lba, Request};
 use imbrex_core::config::Configuration;
@@ -70,7 +69,7 @@ fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<ZoneAgesPolic
     ZoneBuffer::new(&INFO, space, buffer, |slots, zones| ZoneAgesPolicy {
         table: SlotTable::new(slots),
         ring: Ring::new(slots),
-        ages: ZoneAges::new(slots, zones),
+        ages: UnitAges::new(slots, zones.most_natives(), zones.zone_blocks()),
         ahead: Ahead::new(slots, zones.zone_blocks()),
         most_collected: slots.min(zones.zone_blocks()),
         to_collect: Vec::new(),
@@ -80,7 +79,7 @@ fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<ZoneAgesPolic
 struct ZoneAgesPolicy {
     table: SlotTable,
     ring: Ring,
-    ages: ZoneAges,
+    ages: UnitAges,
     ahead: Ahead,
     /// The most blocks of a zone that are collected.
     most_collected: u32,
@@ -98,6 +97,11 @@ impl ZoneAgesPolicy {
     fn free(&self) -> u32 {
         self.ring.count() + self.table.pending()
     }
+}
+
+/// The live slots and their blocks.
+fn owners(table: &SlotTable) -> impl Iterator<Item = (u32, Lba)> + '_ {
+    (0..table.slots()).filter_map(|slot| Some((slot, table.owner(slot)?)))
 }
 
 impl ZoneBuffer<ZoneAgesPolicy> {
@@ -210,7 +214,7 @@ impl Policy for ZoneAgesPolicy {
 
     fn check(&self) -> Result<(), Violation> {
         self.table.check()?;
-        self.ages.check(&self.table)?;
+        self.ages.check(owners(&self.table))?;
         let slots = self.table.slots();
         if let Some(slot) = (0..slots).find(|slot| self.table.is_free(*slot) != self.ring.contains(*slot)) {
             return Err(Violation(format!("slot {slot} is free or not, and listed otherwise")));
@@ -232,7 +236,7 @@ impl Policy for ZoneAgesPolicy {
             done += planned;
         }
         let Self { ages, table, .. } = &mut buffer.policy;
-        ages.written(done, table);
+        ages.passed(done, || owners(table));
         plan.count(Event::WriteHit, hits);
         done
     }

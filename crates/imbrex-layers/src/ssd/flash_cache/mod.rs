@@ -149,6 +149,37 @@ pub trait Policy: Sized + Send {
         None
     }
 
+    /// Whether blocks that the host reads from home, none of which is cached, take frames.
+    fn is_admitted(&mut self, _run: Extent<Lba>) -> bool {
+        true
+    }
+
+    /// Whether the host writes these blocks home, none of which is cached.
+    fn goes_past(&self, _run: Extent<Lba>) -> bool {
+        false
+    }
+
+    /// The host writes these blocks, or the rest of those that it was writing.
+    fn before_write(_cache: &mut FlashCache<Self>, _at: Extent<Lba>) {}
+
+    /// The most blocks that leave in a step.
+    fn most_leaving(&self) -> u32 {
+        u32::MAX
+    }
+
+    /// Whether a write goes on that finds a frame while others are still leaving.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
+    /// How long the disk has to be idle before blocks leave without need.
+    fn idle_after_ns(&self, _frames: &Frames) -> u64 {
+        0
+    }
+
+    /// Lets blocks leave in idle time.
+    fn make_room_idly(_cache: &mut FlashCache<Self>) {}
+
     /// Plans what is due after a read that was not all in the cache.
     fn after_read(_cache: &mut FlashCache<Self>, _plan: &mut Plan) {}
 }
@@ -206,7 +237,7 @@ impl<P: Policy> FlashCache<P> {
     }
 
     /// The clean block in `frame` leaves.
-    fn drop_clean(&mut self, frame: u32) {
+    pub fn drop_clean(&mut self, frame: u32) {
         let Some(lba) = self.frames.owner(frame) else { return };
         self.map.remove(lba);
         self.frames.drop_clean(frame);
@@ -268,6 +299,7 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         Standing {
             occupancy: Some(Occupancy { used: self.frames.live().into(), blocks: self.frames.count().into() }),
             outlook: self.outlook(),
+            idle_after_ns: self.policy.idle_after_ns(&self.frames),
             ..Standing::default()
         }
     }
@@ -306,10 +338,17 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
 
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
         if !self.leaving.is_empty() {
-            return self.write_back(plan);
+            return match why {
+                Pressure::Blocked(at) if self.policy.goes_on() && self.fits(at.start) => Step::Done,
+                _ => self.write_back(plan),
+            };
         }
         match why {
-            Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
+            Pressure::Idle { .. } => {
+                P::make_room_idly(self);
+                if self.leaving.is_empty() { Step::Nothing } else { self.write_back(plan) }
+            }
+            Pressure::Asked => Step::Nothing,
             Pressure::Ahead { room } => {
                 P::make_room_ahead(self, room);
                 if self.leaving.is_empty() { Step::Nothing } else { self.write_back(plan) }

@@ -57,7 +57,7 @@ impl<P: Policy> FlashCache<P> {
             plan.copy(Place::Lost, Place::Host(host), run.blocks, Why::Host);
             return run.blocks;
         }
-        if !self.config.read_allocate {
+        if !self.config.read_allocate || !self.policy.is_admitted(run) {
             self.policy.read_past(run);
             plan.copy(self.home_place(run.start), Place::Host(host), run.blocks, Why::Host);
             return run.blocks;

@@ -7,11 +7,20 @@ use imbrex_core::plan::{Event, Place, Plan, Record, Why};
 
 impl<P: Policy> FlashCache<P> {
     pub(super) fn plan_write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        let (mut done, mut hits) = (0, 0);
+        let (mut done, mut hits, mut kept) = (0, 0, 0);
         let mut maps = MapRuns::default();
+        P::before_write(self, at);
         while done < at.blocks {
             let rest = at.skip(done);
             let cached = self.map.get(rest.start);
+            if cached.is_none() && done >= kept {
+                let run = self.uncached(rest);
+                if self.policy.goes_past(run) {
+                    done += self.write_past(run, done, plan);
+                    continue;
+                }
+                kept = done + run.blocks;
+            }
             let Some((frame, blocks)) = cached.map(|frame| (frame, 1)).or_else(|| self.take(self.uncached(rest)))
             else {
                 if !self.policy.is_passed(&self.frames) {

@@ -23,7 +23,7 @@ impl<P: Policy> FlashCache<P> {
 
     /// Plans the next step of what is to leave: all is read into RAM, then written home, and only then unmapped.
     pub fn write_back(&mut self, plan: &mut Plan) -> Step {
-        let end = self.leaving.len().min(self.left + self.step.blocks() as usize);
+        let end = self.leaving.len().min(self.left + self.step.blocks().min(self.policy.most_leaving()) as usize);
         let leaving = std::mem::take(&mut self.leaving);
         let step = &leaving[self.left..end];
         let in_ram = |block: u64| Place::At(Pba::ram(block));

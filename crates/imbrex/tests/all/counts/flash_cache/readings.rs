@@ -1,10 +1,10 @@
 //! The readings of caches on flash that move a count.
 
 use imbrex::layers::LayerInfo;
-use imbrex::layers::ssd::{lru_cache, pore, sac, static_sets};
+use imbrex::layers::ssd::{band_cache, lru_cache, pore, sac, static_sets};
 
 /// The readings that move a count, beside the defaults.
-pub const READINGS: [(&LayerInfo, &[&str]); 4] = [
+pub const READINGS: [(&LayerInfo, &[&str]); 5] = [
     (
         &lru_cache::INFO,
         &[
@@ -77,4 +77,5 @@ pub const READINGS: [(&LayerInfo, &[&str]); 4] = [
             "region_blocks = 64\nrecent = 3.0\nstep_blocks = 20",
         ],
     ),
+    (&band_cache::INFO, &["read_allocate = false", "step_blocks = 7\ninterruptible = false"]),
 ];

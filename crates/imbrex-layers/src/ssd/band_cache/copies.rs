@@ -1,0 +1,166 @@
+//! Clean blocks: which reads are worth a frame, and for how long.
+
+use crate::parts::recency::RecencyList;
+use crate::parts::replacement::ghosts::Ghosts;
+use imbrex_core::block::{Extent, Lba};
+use imbrex_core::layer::Violation;
+use imbrex_core::memory::Memory;
+
+/// The longest run that is admitted: a longer one is read from a disk in about the time that flash needs for it.
+const LONGEST: u32 = 16;
+/// The part of the frames that is written while a clean block waits for its next use.
+const STAYS: u32 = 8;
+/// The part of the frames that may be written between two reads of a single block, for it to be admitted.
+const RETURNS: u32 = 4;
+/// Over so many runs it is averaged how many are of blocks that were read before.
+const RUNS: u32 = 64;
+/// A share of one.
+const WHOLE: u32 = 1 << 16;
+
+/// The clean blocks, and the blocks that were read from home last.
+pub(super) struct Copies {
+    frames: u32,
+    /// Frames of clean blocks, from the least to the most recently used one.
+    order: RecencyList,
+    /// By frame: when its block was last used, in blocks that the host has written.
+    used: Vec<u32>,
+    /// Blocks that were read from home.
+    missed: Ghosts,
+    /// By ghost: when that was.
+    times: Vec<u32>,
+    now: u32,
+    /// The share of runs that were read before.
+    returning: u32,
+    /// The block that was read last.
+    last: Lba,
+}
+
+impl Copies {
+    /// None in `frames` frames.
+    pub fn new(frames: u32) -> Self {
+        Self {
+            frames,
+            order: RecencyList::new(frames),
+            used: vec![0; frames as usize],
+            missed: Ghosts::new(1, frames),
+            times: vec![0; frames as usize],
+            now: 0,
+            returning: 0,
+            last: Lba(u64::MAX),
+        }
+    }
+
+    /// The memory that they take.
+    pub fn memory(&self) -> Memory {
+        let times = Memory::room::<u32>(2 * u64::from(self.frames));
+        self.order.memory() + self.missed.memory() + times
+    }
+
+    /// Whether the block in `frame` is clean.
+    #[inline]
+    pub fn contains(&self, frame: u32) -> bool {
+        self.order.contains(frame)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u32 {
+        self.order.len()
+    }
+
+    /// The frame of the least recently used one.
+    pub fn oldest(&self) -> Option<u32> {
+        self.order.oldest()
+    }
+
+    /// That frame, if its block was not used for too long.
+    #[inline]
+    pub fn stale(&self) -> Option<u32> {
+        let age = |frame: u32| self.now.wrapping_sub(self.used[frame as usize]);
+        self.order.oldest().filter(|&frame| age(frame) > self.frames / STAYS)
+    }
+
+    /// The host has written a block into a frame.
+    #[inline]
+    pub fn written(&mut self) {
+        self.now = self.now.wrapping_add(1);
+    }
+
+    /// A clean block has come.
+    #[inline]
+    pub fn add(&mut self, frame: u32) {
+        self.order.push(frame);
+        self.used[frame as usize] = self.now;
+    }
+
+    /// A clean block is used.
+    #[inline]
+    pub fn renew(&mut self, frame: u32) {
+        self.order.renew(frame);
+        self.used[frame as usize] = self.now;
+    }
+
+    /// A block is clean no more.
+    #[inline]
+    pub fn remove(&mut self, frame: u32) {
+        self.order.remove(frame);
+    }
+
+    /// The host has read a cached block.
+    #[inline]
+    pub fn read(&mut self, lba: Lba, frame: u32) {
+        if self.contains(frame) {
+            self.renew(frame);
+            if lba.0 != self.last.0.wrapping_add(1) {
+                self.note_run(true);
+            }
+        }
+        self.last = lba;
+    }
+
+    /// The host reads `run` from home. Whether it is worth frames.
+    pub fn admit(&mut self, run: Extent<Lba>) -> bool {
+        self.last = Lba(run.end().0 - 1);
+        if run.blocks > LONGEST {
+            return false;
+        }
+        let most = self.frames / RETURNS / run.blocks;
+        let soon = run.iter().map(|lba| u32::from(self.note_missed(lba).is_some_and(|gap| gap <= most))).sum::<u32>();
+        let returns = 2 * soon >= run.blocks;
+        let is_admitted = returns || self.returning >= WHOLE / 2;
+        self.note_run(returns);
+        is_admitted
+    }
+
+    /// A block is read from home; how many blocks were written since it was last, if that is known.
+    fn note_missed(&mut self, lba: Lba) -> Option<u32> {
+        let gap = self.missed.find(lba).map(|(ghost, _)| {
+            self.missed.forget(ghost);
+            self.now.wrapping_sub(self.times[ghost as usize])
+        });
+        if let Some(ghost) = self.missed.remember(0, lba) {
+            self.times[ghost as usize] = self.now;
+        }
+        gap
+    }
+
+    fn note_run(&mut self, returns: bool) {
+        let share = if returns { WHOLE } else { 0 };
+        self.returning = self.returning - self.returning / RUNS + share / RUNS;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.order.clear();
+        self.missed.clear();
+        (self.returning, self.last) = (0, Lba(u64::MAX));
+    }
+
+    /// Verifies the order, and that what was read is found.
+    pub fn check(&self) -> Result<(), Violation> {
+        let ages = self.order.in_order().map(|frame| self.now.wrapping_sub(self.used[frame as usize]));
+        if !ages.is_sorted_by(|older, newer| older >= newer) {
+            return Err(Violation("clean blocks are not in the order of their use".to_owned()));
+        }
+        self.missed.check()
+    }
+}

@@ -1,0 +1,165 @@
+//! Dirty blocks by units of the disk, which are written home whole.
+
+use std::cmp::Reverse;
+
+use crate::parts::dense_set::DenseSet;
+use crate::parts::unit_ages::UnitAges;
+use imbrex_core::block::{Extent, Lba};
+use imbrex_core::layer::Violation;
+use imbrex_core::memory::Memory;
+
+/// Blocks of a unit: 32 MiB of 4 KiB blocks, about as many as a band has.
+pub(super) const UNIT_BLOCKS: u32 = 8192;
+/// What units are taken to hold before any has left.
+const AT_FIRST: u32 = 1024;
+/// Over so many units it is averaged how many blocks they held when they left.
+const UNITS: u32 = 8;
+/// So finely that is counted.
+const FINE: u32 = 16;
+
+/// The dirty blocks of each unit.
+pub(super) struct Units {
+    frames: u32,
+    /// Blocks of the disk.
+    blocks: u64,
+    ages: UnitAges,
+    /// The units with dirty blocks.
+    held: DenseSet,
+    /// Dirty blocks of all units.
+    dirty: u32,
+    /// Units that leave.
+    chosen: Vec<u32>,
+    /// Blocks that units held when they left, on average, in parts of `FINE`.
+    filling: u32,
+}
+
+impl Units {
+    /// The units of a disk of `blocks` blocks behind `frames` frames.
+    pub fn new(frames: u32, blocks: u64) -> Self {
+        let units = blocks.div_ceil(UNIT_BLOCKS.into()) as u32;
+        Self {
+            frames,
+            blocks,
+            ages: UnitAges::new(frames, units, UNIT_BLOCKS),
+            held: DenseSet::new(units),
+            dirty: 0,
+            chosen: Vec::with_capacity(units.min(frames) as usize),
+            filling: AT_FIRST * FINE,
+        }
+    }
+
+    /// The memory that they take.
+    pub fn memory(&self) -> Memory {
+        self.ages.memory() + self.held.memory() + Memory::growing::<u32>(self.chosen.capacity() as u64)
+    }
+
+    fn number(lba: Lba) -> u32 {
+        (lba.0 / u64::from(UNIT_BLOCKS)) as u32
+    }
+
+    /// Dirty blocks in all.
+    #[inline]
+    pub fn dirty(&self) -> u32 {
+        self.dirty
+    }
+
+    /// Blocks that units held when they left, on average.
+    #[inline]
+    pub fn filling(&self) -> u32 {
+        self.filling / FINE
+    }
+
+    /// The host has used a block.
+    #[inline]
+    pub fn tick(&mut self) {
+        self.ages.tick();
+    }
+
+    /// A block has become dirty.
+    #[inline]
+    pub fn add(&mut self, frame: u32, lba: Lba) {
+        let unit = Self::number(lba);
+        if self.ages.blocks(unit) == 0 {
+            self.held.insert(unit);
+        }
+        self.ages.add(frame, lba);
+        self.dirty += 1;
+    }
+
+    /// A dirty block is used.
+    #[inline]
+    pub fn renew(&mut self, frame: u32, lba: Lba) {
+        self.ages.renew(frame, lba);
+    }
+
+    /// A dirty block is gone.
+    #[inline]
+    pub fn remove(&mut self, frame: u32, lba: Lba) {
+        self.ages.remove(frame, lba);
+        self.dirty -= 1;
+        let unit = Self::number(lba);
+        if self.ages.blocks(unit) == 0 {
+            self.held.remove(unit);
+        }
+    }
+
+    /// Lets times go back before they become too large; `dirty` says which blocks are dirty, and in which frames.
+    pub fn settle<I: Iterator<Item = (u32, Lba)>>(&mut self, dirty: impl FnOnce() -> I) {
+        self.ages.settle(dirty);
+    }
+
+    /// Chooses the units that leave so that `wanted` blocks find room: the heaviest ones, as few as hold so many, or all.
+    pub fn choose(&mut self, wanted: u32) {
+        let Self { ages, held, chosen, filling, .. } = self;
+        let by_weight = |&unit: &u32| Reverse((ages.weight(unit), unit));
+        chosen.clear();
+        chosen.extend_from_slice(held.members());
+        // Each holds a block.
+        let most = wanted as usize;
+        if chosen.len() > most {
+            chosen.select_nth_unstable_by_key(most, by_weight);
+            chosen.truncate(most);
+        }
+        chosen.sort_unstable_by_key(by_weight);
+        let mut sum = 0;
+        let before = |unit: &&u32| {
+            let is_wanted = sum < wanted;
+            sum += ages.blocks(**unit);
+            is_wanted
+        };
+        let taken = chosen.iter().take_while(before).count();
+        chosen.truncate(taken);
+        for &unit in &*chosen {
+            *filling = *filling - *filling / UNITS + ages.blocks(unit) * FINE / UNITS;
+        }
+    }
+
+    /// The units that were chosen last.
+    pub fn chosen(&self) -> impl Iterator<Item = Extent<Lba>> {
+        self.chosen.iter().map(|&unit| {
+            let start = u64::from(unit) * u64::from(UNIT_BLOCKS);
+            Extent::between(Lba(start), Lba(self.blocks.min(start + u64::from(UNIT_BLOCKS))))
+        })
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.ages.clear();
+        self.held.clear();
+        (self.dirty, self.filling) = (0, AT_FIRST * FINE);
+    }
+
+    /// Verifies the counts, given the frames of dirty blocks.
+    pub fn check(&self, dirty: impl Iterator<Item = (u32, Lba)>) -> Result<(), Violation> {
+        self.ages.check(dirty)?;
+        let units = self.blocks.div_ceil(UNIT_BLOCKS.into()) as u32;
+        if let Some(unit) = (0..units).find(|&unit| self.held.contains(unit) != (self.ages.blocks(unit) > 0)) {
+            return Err(Violation(format!("unit {unit} holds dirty blocks or not, and is listed otherwise")));
+        }
+        let sum: u32 = self.held.members().iter().map(|&unit| self.ages.blocks(unit)).sum();
+        if sum == self.dirty && sum <= self.frames {
+            return Ok(());
+        }
+        Err(Violation(format!("units hold {sum} dirty blocks, and {} are counted", self.dirty)))
+    }
+}
