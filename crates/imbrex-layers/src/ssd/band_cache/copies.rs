@@ -164,3 +164,72 @@ impl Copies {
         self.missed.check()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAMES: u32 = 800;
+
+    fn run(start: u64, blocks: u32) -> Extent<Lba> {
+        Extent::new(Lba(start), blocks)
+    }
+
+    /// Whether a run is admitted that was read before, with so many blocks written since.
+    fn returns(blocks: u32, written: u32) -> bool {
+        let mut copies = Copies::new(FRAMES);
+        assert!(!copies.admit(run(50, blocks)), "it is read for the first time");
+        (0..written).for_each(|_| copies.written());
+        copies.admit(run(50, blocks))
+    }
+
+    #[test]
+    fn what_is_read_again_soon_is_admitted_and_the_sooner_the_longer_it_is() {
+        assert!(returns(1, 200) && !returns(1, 201));
+        assert!(returns(10, 20) && !returns(10, 21));
+        assert!(returns(16, 12) && !returns(17, 0));
+    }
+
+    #[test]
+    fn half_of_a_run_is_enough() {
+        let admitted = |before: u32| {
+            let mut copies = Copies::new(FRAMES);
+            copies.admit(run(50, before));
+            copies.admit(run(50, 8))
+        };
+        assert!(admitted(4) && !admitted(3));
+    }
+
+    #[test]
+    fn where_reads_return_all_are_admitted() {
+        let mut copies = Copies::new(FRAMES);
+        let mut hits = |copies: &mut Copies, runs: u64| (0..runs).for_each(|i| copies.read(Lba(1000 * i), 7));
+        hits(&mut copies, 100);
+        assert!(!copies.admit(run(50, 1)), "the block in the frame is dirty");
+        copies.add(7);
+        hits(&mut copies, 44);
+        assert!(!copies.admit(run(60, 1)), "half-way is after 45 runs of 64: 1 - (63/64)^44 = 0.49995");
+        hits(&mut copies, 2);
+        assert!(copies.admit(run(70, 1)));
+        (0..10).for_each(|i| copies.read(Lba(5000 + i), 7));
+        (0..3).for_each(|i| _ = copies.admit(run(100 * i + 80, 1)));
+        assert!(!copies.admit(run(90_000, 1)), "the next block is the same run");
+    }
+
+    #[test]
+    fn what_is_not_used_while_an_eighth_is_written_is_stale() {
+        let mut copies = Copies::new(FRAMES);
+        (0..2).for_each(|frame| copies.add(frame));
+        (0..100).for_each(|_| copies.written());
+        assert_eq!(copies.stale(), None);
+        copies.read(Lba(3), 0);
+        copies.written();
+        assert_eq!((copies.stale(), copies.oldest(), copies.len()), (Some(1), Some(1), 2));
+        copies.remove(1);
+        assert_eq!(copies.stale(), None);
+        copies.check().unwrap();
+        copies.used[0] = copies.now + 5;
+        copies.add(2);
+        assert!(copies.check().is_err(), "an older one is behind it");
+    }
+}

@@ -163,3 +163,64 @@ impl Units {
         Err(Violation(format!("units hold {sum} dirty blocks, and {} are counted", self.dirty)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Units in which so many blocks have become dirty, one after another: the unit, and how many.
+    fn dirtied(runs: &[(u64, u32)]) -> (Units, Vec<(u32, Lba)>) {
+        let mut units = Units::new(1000, 10 * u64::from(UNIT_BLOCKS));
+        let mut frames = Vec::new();
+        for &(unit, blocks) in runs {
+            for _ in 0..blocks {
+                let (frame, lba) = (frames.len() as u32, Lba(unit * u64::from(UNIT_BLOCKS) + frames.len() as u64));
+                units.tick();
+                units.add(frame, lba);
+                frames.push((frame, lba));
+            }
+        }
+        units.check(frames.iter().copied()).unwrap();
+        (units, frames)
+    }
+
+    fn chosen(units: &mut Units, wanted: u32) -> Vec<u64> {
+        units.choose(wanted);
+        units.chosen().map(|unit| unit.start.0 / u64::from(UNIT_BLOCKS)).collect()
+    }
+
+    #[test]
+    fn as_few_units_leave_as_hold_what_is_wanted_the_heaviest_first() {
+        let (mut units, _) = dirtied(&[(3, 10), (5, 30), (7, 20)]);
+        assert_eq!(chosen(&mut units, 30), [5]);
+        assert_eq!(chosen(&mut units, 31), [5, 3], "20 young blocks weigh less than 10 old ones");
+        assert_eq!(chosen(&mut units, 1000), [5, 3, 7], "all that there are");
+    }
+
+    #[test]
+    fn what_is_used_again_stays() {
+        let (mut units, frames) = dirtied(&[(3, 10), (5, 10)]);
+        assert_eq!(chosen(&mut units, 1), [3]);
+        for &(frame, lba) in &frames[..10] {
+            units.tick();
+            units.renew(frame, lba);
+        }
+        assert_eq!(chosen(&mut units, 1), [5]);
+        units.tick();
+        frames[10..].iter().for_each(|&(frame, lba)| units.remove(frame, lba));
+        assert_eq!((chosen(&mut units, 1), units.dirty()), (vec![3], 10));
+        assert!(units.check(frames.iter().copied()).is_err(), "half of them are gone");
+        units.clear();
+        assert_eq!((chosen(&mut units, 1), units.dirty()), (vec![], 0));
+    }
+
+    #[test]
+    fn the_filling_follows_what_units_hold_when_they_leave() {
+        let (mut units, _) = dirtied(&[(3, 10)]);
+        assert_eq!(units.filling(), 1024);
+        chosen(&mut units, 1);
+        assert_eq!(units.filling(), 897, "an eighth of the way from 1024 to 10");
+        (0..100).for_each(|_| units.choose(1));
+        assert!((10..=11).contains(&units.filling()), "{}", units.filling());
+    }
+}

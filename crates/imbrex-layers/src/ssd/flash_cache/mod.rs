@@ -271,7 +271,8 @@ impl<P: Policy> FlashCache<P> {
     fn outlook(&self) -> Option<Outlook> {
         let room = self.policy.room(&self.frames)?.into();
         let most = u64::from(self.frames.count()) / AHEAD_OF_FRAMES;
-        let gain = u64::from(self.step.blocks()).min(most).min(self.frames.live().into());
+        let gain =
+            u64::from(self.step.blocks().min(self.policy.most_leaving())).min(most).min(self.frames.live().into());
         Some(Outlook { room, most, work: 2 * gain, gain })
     }
 }
