@@ -256,6 +256,35 @@ fn a_write_goes_past_a_cache_in_which_nothing_can_leave() {
     assert!(!is_lost && cache.check().is_ok(), "what was lost is written");
 }
 
+/// Two units of 50 blocks leave, 64 blocks in a step, and the third one stays: then 150 frames have no dirty block, and a
+/// hundred would do.
+#[test]
+fn idle_time_makes_room_for_half_of_a_band_cache() {
+    let mut cache = band_cache::INFO.build(&space(200, 100_000), &toml::Table::new()).unwrap();
+    let mut plan = Plan::new();
+    for block in [20_000, 10_000, 30_000].into_iter().flat_map(|unit| unit..unit + 50) {
+        assert_eq!(cache.write(at(block, 1).into(), &mut plan), 1);
+    }
+    let waits = cache.standing().idle_after_ns;
+    let mut left = Vec::new();
+    for step in [Step::More, Step::More, Step::Nothing] {
+        plan.clear();
+        assert_eq!(cache.clean(Pressure::Idle { ns: 0 }, &[], &mut plan), step);
+        left.extend(plan.ops().iter().filter_map(destaged).map(|(to, blocks)| (to.since(home(0, 1).0), blocks)));
+        cache.check().unwrap();
+    }
+    assert_eq!(left, [(10_000, 50), (20_000, 14), (20_014, 36)], "in order, though the second was written first");
+    assert!(waits < cache.standing().idle_after_ns, "with more room there is more time");
+}
+
+#[test]
+fn a_frame_of_a_band_cache_takes_a_hundred_bytes_at_most() {
+    let frames = 1 << 20;
+    let cache = band_cache::INFO.build(&space(frames, 100 * u64::from(frames)), &toml::Table::new()).unwrap();
+    let bytes = cache.facts().memory.most / u64::from(frames);
+    assert!((50..=100).contains(&bytes), "{bytes} bytes");
+}
+
 #[test]
 fn records_that_contradict_the_state_are_refused() {
     let frame = |number: u64| Pba::new(1, 5 + number);

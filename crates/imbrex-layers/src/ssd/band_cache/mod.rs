@@ -17,8 +17,8 @@
 //! A write that waits goes on after each step, not when all of them have left.
 //!
 //! # What goes past
-//! Streams, and runs that are as long as what units hold when they leave: to keep such a run, a unit would have to
-//! leave (`past`).
+//! Streams, and long runs while a good part of the frames is dirty (`past`): flash writes them block by block, a disk in
+//! about the time of one.
 //!
 //! # State
 //! - durable: that of every flash cache (`flash_cache/`);
@@ -202,7 +202,7 @@ impl Policy for BandCache {
 
     fn goes_past(&self, run: Extent<Lba>) -> bool {
         let is_pressed = self.units.dirty() >= self.frames / PRESSED;
-        self.past.takes(run.blocks, is_pressed, self.units.filling())
+        self.past.takes(run.blocks, is_pressed)
     }
 
     fn is_admitted(&mut self, run: Extent<Lba>) -> bool {
@@ -244,6 +244,11 @@ impl Policy for BandCache {
         }
         self.copies.check()?;
         self.units.check(dirty(frames))
+    }
+
+    /// What units hold that are chosen, and one more.
+    fn most_together(frames: u32) -> u32 {
+        frames.min(units::UNIT_BLOCKS + TOGETHER)
     }
 
     fn most_leaving(&self) -> u32 {

@@ -5,9 +5,7 @@ use imbrex_core::block::{Extent, Lba};
 /// Blocks that are written one behind the other before what follows is a stream.
 const STREAM: u32 = 1024;
 /// The shortest run that goes past a cache that is pressed.
-const SHORTEST: u32 = 16;
-/// The part of what units hold when they leave that such a run has at least.
-const PART: u32 = 2;
+const LONG: u32 = 32;
 
 /// How far what is written follows what was written before.
 pub(super) struct Past {
@@ -33,11 +31,10 @@ impl Past {
         (self.stream, self.end) = (before.saturating_add(at.blocks), at.end());
     }
 
-    /// Whether a run that is not cached goes past: as part of a stream, or as it brings as much as many units hold that
-    /// would have to leave for it. `filling` is what these hold.
+    /// Whether a run that is not cached goes past: as part of a stream, or since it is long.
     #[inline]
-    pub fn takes(&self, run: u32, is_pressed: bool, filling: u32) -> bool {
-        self.stream > STREAM || (is_pressed && run >= SHORTEST.max(filling / PART))
+    pub fn takes(&self, run: u32, is_pressed: bool) -> bool {
+        self.stream > STREAM || (is_pressed && run >= LONG)
     }
 }
 
@@ -53,7 +50,7 @@ mod tests {
 
     #[test]
     fn what_goes_on_for_long_is_a_stream() {
-        let is_stream = |runs: &[(u64, u32)]| written(runs).takes(1, false, 0);
+        let is_stream = |runs: &[(u64, u32)]| written(runs).takes(1, false);
         assert!(!is_stream(&[(0, 512), (512, 512)]) && is_stream(&[(0, 512), (512, 513)]));
         assert!(!is_stream(&[(0, 1000), (1001, 1000)]), "with a gap");
         assert!(!is_stream(&[(0, 1024), (1000, 24), (1010, 14)]), "the rest of a write is not written twice");
@@ -63,7 +60,7 @@ mod tests {
     #[test]
     fn long_runs_go_past_a_cache_that_is_pressed() {
         let past = written(&[(0, 100)]);
-        assert!(past.takes(16, true, 33) && !past.takes(15, true, 33) && !past.takes(16, true, 34));
-        assert!(!past.takes(1000, false, 0), "there is room");
+        assert!(past.takes(32, true) && !past.takes(31, true));
+        assert!(!past.takes(1000, false), "there is room");
     }
 }

@@ -10,12 +10,6 @@ use imbrex_core::memory::Memory;
 
 /// Blocks of a unit: 32 MiB of 4 KiB blocks, about as many as a band has.
 pub(super) const UNIT_BLOCKS: u32 = 8192;
-/// What units are taken to hold before any has left.
-const AT_FIRST: u32 = 1024;
-/// Over so many units it is averaged how many blocks they held when they left.
-const UNITS: u32 = 8;
-/// So finely that is counted.
-const FINE: u32 = 16;
 
 /// The dirty blocks of each unit.
 pub(super) struct Units {
@@ -29,8 +23,6 @@ pub(super) struct Units {
     dirty: u32,
     /// Units that leave.
     chosen: Vec<u32>,
-    /// Blocks that units held when they left, on average, in parts of `FINE`.
-    filling: u32,
 }
 
 impl Units {
@@ -44,7 +36,6 @@ impl Units {
             held: DenseSet::new(units),
             dirty: 0,
             chosen: Vec::with_capacity(units.min(frames) as usize),
-            filling: AT_FIRST * FINE,
         }
     }
 
@@ -61,12 +52,6 @@ impl Units {
     #[inline]
     pub fn dirty(&self) -> u32 {
         self.dirty
-    }
-
-    /// Blocks that units held when they left, on average.
-    #[inline]
-    pub fn filling(&self) -> u32 {
-        self.filling / FINE
     }
 
     /// The host has used a block.
@@ -110,7 +95,7 @@ impl Units {
 
     /// Chooses the units that leave so that `wanted` blocks find room: the heaviest ones, as few as hold so many, or all.
     pub fn choose(&mut self, wanted: u32) {
-        let Self { ages, held, chosen, filling, .. } = self;
+        let Self { ages, held, chosen, .. } = self;
         let by_weight = |&unit: &u32| Reverse((ages.weight(unit), unit));
         chosen.clear();
         chosen.extend_from_slice(held.members());
@@ -129,9 +114,6 @@ impl Units {
         };
         let taken = chosen.iter().take_while(before).count();
         chosen.truncate(taken);
-        for &unit in &*chosen {
-            *filling = *filling - *filling / UNITS + ages.blocks(unit) * FINE / UNITS;
-        }
     }
 
     /// The units that were chosen last.
@@ -146,7 +128,7 @@ impl Units {
     pub fn clear(&mut self) {
         self.ages.clear();
         self.held.clear();
-        (self.dirty, self.filling) = (0, AT_FIRST * FINE);
+        self.dirty = 0;
     }
 
     /// Verifies the counts, given the frames of dirty blocks.
@@ -212,15 +194,5 @@ mod tests {
         assert!(units.check(frames.iter().copied()).is_err(), "half of them are gone");
         units.clear();
         assert_eq!((chosen(&mut units, 1), units.dirty()), (vec![], 0));
-    }
-
-    #[test]
-    fn the_filling_follows_what_units_hold_when_they_leave() {
-        let (mut units, _) = dirtied(&[(3, 10)]);
-        assert_eq!(units.filling(), 1024);
-        chosen(&mut units, 1);
-        assert_eq!(units.filling(), 897, "an eighth of the way from 1024 to 10");
-        (0..100).for_each(|_| units.choose(1));
-        assert!((10..=11).contains(&units.filling()), "{}", units.filling());
     }
 }

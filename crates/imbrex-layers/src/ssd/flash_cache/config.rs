@@ -53,7 +53,7 @@ impl<P: Policy> FlashCache<P> {
             frames: Frames::new(frames),
             map: BlockMap::new(home.blocks, frames),
             lost: LostBlocks::default(),
-            leaving: Vec::with_capacity(frames as usize),
+            leaving: Vec::with_capacity(P::most_together(frames) as usize),
             left: 0,
             promotions: Vec::with_capacity(config.steps.step_blocks.min(frames) as usize),
             ram_taken: 0,

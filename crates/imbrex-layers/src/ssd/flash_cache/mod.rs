@@ -162,6 +162,11 @@ pub trait Policy: Sized + Send {
     /// The host writes these blocks, or the rest of those that it was writing.
     fn before_write(_cache: &mut FlashCache<Self>, _at: Extent<Lba>) {}
 
+    /// The most of the blocks in `frames` frames that are chosen to leave together.
+    fn most_together(frames: u32) -> u32 {
+        frames
+    }
+
     /// The most blocks that leave in a step.
     fn most_leaving(&self) -> u32 {
         u32::MAX

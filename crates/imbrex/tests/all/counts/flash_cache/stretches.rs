@@ -30,8 +30,6 @@ pub struct Stretches {
     returning: u64,
     last_read: Option<u64>,
     leaving: BTreeSet<u64>,
-    /// Sixteenths of blocks that units held when they left.
-    filling: u64,
     /// Where the last write ended, and how long that had gone on.
     stream: (u64, u64),
     counts: Counts,
@@ -52,7 +50,6 @@ impl Stretches {
             returning: 0,
             last_read: None,
             leaving: BTreeSet::new(),
-            filling: 1024 * 16,
             stream: (u64::MAX, 0),
             counts: Counts::default(),
         }
@@ -101,9 +98,7 @@ impl Stretches {
         while self.leaving.len() < TOGETHER {
             let Some(unit) = units.iter().copied().max_by_key(|&unit| (self.weight(unit), unit)) else { return };
             units.remove(&unit);
-            let before = self.leaving.len();
             self.leaving.extend(self.dirty.range(unit * UNIT..(unit + 1) * UNIT).map(|(block, _)| *block));
-            self.filling = self.filling - self.filling / 8 + 2 * (self.leaving.len() - before) as u64;
         }
     }
 
@@ -118,7 +113,7 @@ impl Stretches {
 
     fn goes_past(&self, run: u64) -> bool {
         let is_pressed = self.dirty.len() as u64 >= self.frames / 4;
-        self.stream.1 > 1024 || (is_pressed && run >= 16.max(self.filling / 16 / 2))
+        self.stream.1 > 1024 || (is_pressed && run >= 32)
     }
 
     /// Writes blocks from the front; where it has to wait for a frame.
@@ -192,10 +187,10 @@ impl Stretches {
         for block in first..first + blocks {
             if let Some(place) = self.missed.iter().position(|&(missed, _)| missed == block) {
                 let (_, time) = self.missed.remove(place);
-                soon += u64::from(self.written - time <= self.frames / 4 / blocks);
+                soon += u64::from(self.written - time <= self.frames / 8 / blocks);
             }
             self.missed.push((block, self.written));
-            if self.missed.len() as u64 > self.frames {
+            if self.missed.len() as u64 > self.frames.div_ceil(2) {
                 self.missed.remove(0);
             }
         }
