@@ -61,7 +61,7 @@ pub struct Table {
 const BANDS: &str = "disk_config={cache_blocks=2000,stream_blocks=1000000}";
 
 /// All of them, in the order in which they are shown.
-pub const TABLES: [Table; 8] = [
+pub const TABLES: [Table; 7] = [
     Table {
         name: "logs",
         title: "Logs on full disks: blocks moved",
@@ -145,18 +145,6 @@ pub const TABLES: [Table; 8] = [
         buffer: Some("0.1%"),
         is_dense: false,
         fixed: &[BANDS],
-    },
-    Table {
-        name: "caches-response",
-        title: "Caches of 1 % of the range, at the times of the workload: mean response",
-        counted: Counted::Response,
-        ours: Some("band-cache"),
-        others: spaces::TIMED_CACHES,
-        drive: "st8000as0002",
-        zones: None,
-        buffer: Some("1%"),
-        is_dense: false,
-        fixed: &[],
     },
 ];
 
