@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn where_reads_return_all_are_admitted() {
         let mut copies = Copies::new(FRAMES);
-        let mut hits = |copies: &mut Copies, runs: u64| (0..runs).for_each(|i| copies.read(Lba(1000 * i), 7));
+        let hits = |copies: &mut Copies, runs: u64| (0..runs).for_each(|i| copies.read(Lba(1000 * i), 7));
         hits(&mut copies, 100);
         assert!(!copies.admit(run(50, 1)), "the block in the frame is dirty");
         copies.add(7);
