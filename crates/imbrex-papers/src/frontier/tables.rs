@@ -138,7 +138,7 @@ pub const TABLES: [Table; 7] = [
         name: "caches",
         title: "Caches on flash before bands, 0.1 % of the range: bands rewritten",
         counted: Counted::Bands,
-        ours: None,
+        ours: Some("band-cache"),
         others: spaces::CACHES,
         drive: "st8000as0002",
         zones: None,
