@@ -10,11 +10,12 @@
 //! written a good part of once: copies of what was read are made for blocks that come back so soon, and leave when they
 //! do not (`copies`). For the same reason idle time writes dirty blocks home until half of the frames are without one
 //! (`ahead`), and blocks take the lowest free frames. Where blocks are seldom written again they take the frames in
-//! turn instead: what was written together dies together.
+//! turn instead: what was written together dies together, and leaves together unless units hold much more.
 //!
 //! # Which dirty blocks leave
 //! Those of the heaviest units (`units`), as zones do in `zone-ages`: many blocks that have been left alone for long.
-//! A write that waits goes on after each step, not when all of them have left.
+//! A write that waits goes on after each step, not when all of them have left. The longer there was no idle time, the
+//! more leave together (`pace`).
 //!
 //! # What goes past
 //! Streams, and long runs while a good part of the frames is dirty (`past`): flash writes them block by block, a disk in
@@ -32,6 +33,7 @@
 
 mod ahead;
 mod copies;
+mod pace;
 mod past;
 mod units;
 
@@ -49,6 +51,7 @@ use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
 use imbrex_core::recording::Recording;
 use imbrex_core::space::Space;
+use pace::Pace;
 use past::Past;
 use units::Units;
 
@@ -78,14 +81,18 @@ fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<BandCache>, C
     FlashCache::new(&INFO, space, cache, |frames| BandCache::new(blocks, frames))
 }
 
-/// Blocks that leave together, and in a step: the write that waits for them goes on after each step.
-const TOGETHER: u32 = 64;
+/// The part of a step that blocks are which leave together, so that what is left of the last unit needs no step of its
+/// own. The write that waits for them goes on after each step.
+const STEP: u32 = 2;
 /// Writes over which hits are averaged.
 const WRITES: u32 = 1024;
 /// What a hit counts.
 const HIT: u32 = 64;
 /// Below that hits are rare: a quarter of all blocks written.
 const RARE: u32 = HIT * WRITES / 4;
+
+/// Dirty blocks of a unit, on average, from which on units are worth the holes that they leave.
+const MANY: u32 = 16;
 
 /// The part of the frames with dirty blocks from which on a cache is pressed.
 const PRESSED: u32 = 4;
@@ -102,12 +109,17 @@ struct BandCache {
     units: Units,
     past: Past,
     ahead: Ahead,
+    pace: Pace,
 }
 
-/// The frames with dirty blocks, and these.
-fn dirty(frames: &Frames) -> impl Iterator<Item = (u32, Lba)> {
-    let dirty = (0..frames.count()).filter(|&frame| frames.is_dirty(frame));
+/// The frames with dirty blocks, and these, in the order of the frames from `first` on.
+fn dirty_from(frames: &Frames, first: u32) -> impl Iterator<Item = (u32, Lba)> {
+    let dirty = (first..frames.count()).chain(0..first).filter(|&frame| frames.is_dirty(frame));
     dirty.filter_map(|frame| Some((frame, frames.owner(frame)?)))
+}
+
+fn dirty(frames: &Frames) -> impl Iterator<Item = (u32, Lba)> {
+    dirty_from(frames, 0)
 }
 
 impl BandCache {
@@ -121,6 +133,7 @@ impl BandCache {
             units: Units::new(frames, blocks),
             past: Past::new(),
             ahead: Ahead::new(frames),
+            pace: Pace::new(frames),
         }
     }
 
@@ -129,13 +142,29 @@ impl BandCache {
         self.free.count() + frames.pending() + self.copies.len()
     }
 
-    /// Lets the heaviest units leave.
+    /// Whether blocks are seldom written again.
+    fn is_rare(&self) -> bool {
+        self.hits < RARE
+    }
+
+    /// Whether blocks leave in the order of the frames.
+    fn is_in_turn(&self) -> bool {
+        self.is_rare() && !self.pace.is_behind() && self.units.dirty() < MANY.saturating_mul(self.units.held())
+    }
+
+    /// Lets the next blocks leave, or the heaviest units.
     fn evict(cache: &mut FlashCache<Self>) {
         let FlashCache { policy, frames, .. } = cache;
-        policy.units.settle(|| dirty(frames));
-        policy.units.choose(TOGETHER);
         let mut leaving = std::mem::take(&mut cache.leaving);
-        leaving.extend(cache.policy.units.chosen().flat_map(|unit| cache.dirty(unit)));
+        let wanted = policy.pace.together();
+        if policy.is_in_turn() {
+            let oldest = dirty_from(frames, policy.next).take(wanted as usize);
+            leaving.extend(oldest.map(|(frame, lba)| (lba, frame)));
+        } else {
+            policy.units.settle(|| dirty(frames));
+            policy.units.choose(wanted);
+            leaving.extend(cache.policy.units.chosen().flat_map(|unit| cache.dirty(unit)));
+        }
         leaving.sort_unstable();
         cache.leaving = leaving;
     }
@@ -148,7 +177,7 @@ impl Policy for BandCache {
 
     /// The lowest frames, so that few of them change, or the next ones where blocks are seldom written again.
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)> {
-        let next = if self.hits < RARE { self.free.next_fit(self.next, run.blocks, FREE_RUNS) } else { None };
+        let next = if self.is_rare() { self.free.next_fit(self.next, run.blocks, FREE_RUNS) } else { None };
         next.or_else(|| self.free.first_fit(run.blocks, FREE_RUNS))
     }
 
@@ -175,7 +204,6 @@ impl Policy for BandCache {
     fn dirtied(&mut self, frame: u32, lba: Lba) {
         self.copies.remove(frame);
         self.units.add(frame, lba);
-        self.hits -= self.hits / WRITES;
     }
 
     fn read(&mut self, frame: u32, lba: Lba) {
@@ -190,7 +218,11 @@ impl Policy for BandCache {
         self.units.tick();
         self.units.renew(frame, lba);
         self.copies.written();
-        self.hits = self.hits - self.hits / WRITES + HIT;
+        self.hits += HIT;
+    }
+
+    fn written(&mut self, blocks: u32) {
+        (0..blocks).for_each(|_| self.hits -= self.hits / WRITES);
     }
 
     fn before_write(cache: &mut FlashCache<Self>, at: Extent<Lba>) {
@@ -226,6 +258,7 @@ impl Policy for BandCache {
         self.copies.clear();
         self.units.clear();
         self.past = Past::new();
+        self.pace.rests();
         (self.next, self.hits) = (0, 0);
         for frame in 0..frames.count() {
             match frames.owner(frame) {
@@ -248,11 +281,11 @@ impl Policy for BandCache {
 
     /// What units hold that are chosen, and one more.
     fn most_together(frames: u32) -> u32 {
-        frames.min(units::UNIT_BLOCKS + TOGETHER)
+        frames.min(units::UNIT_BLOCKS + Pace::new(frames).most())
     }
 
     fn most_leaving(&self) -> u32 {
-        TOGETHER
+        STEP * self.pace.together()
     }
 
     fn goes_on(&self) -> bool {
@@ -264,10 +297,12 @@ impl Policy for BandCache {
     }
 
     fn make_room(cache: &mut FlashCache<Self>, _at: Extent<Lba>) {
+        cache.policy.pace.waits();
         Self::evict(cache);
     }
 
     fn make_room_idly(cache: &mut FlashCache<Self>) {
+        cache.policy.pace.rests();
         if cache.policy.ahead.is_short(cache.policy.there(&cache.frames)) {
             Self::evict(cache);
         }

@@ -54,6 +54,11 @@ impl Units {
         self.dirty
     }
 
+    /// Units with dirty blocks.
+    pub fn held(&self) -> u32 {
+        self.held.members().len() as u32
+    }
+
     /// The host has used a block.
     #[inline]
     pub fn tick(&mut self) {
