@@ -5,6 +5,7 @@
 
 mod bare_bands;
 mod costs;
+mod places;
 mod readings;
 mod regions;
 mod replaced;
@@ -37,6 +38,8 @@ const LONGEST: usize = 6_000;
 trait Model {
     fn write(&mut self, first: u64, blocks: u64);
     fn read(&mut self, first: u64, blocks: u64);
+    /// A step in idle time.
+    fn idle(&mut self) {}
     fn counts(&self) -> &Counts;
     fn dirty(&self) -> BTreeSet<u64>;
 }
@@ -99,14 +102,24 @@ fn accesses(workload: &Workload) -> (Vec<(Access, Extent<Lba>)>, u64) {
     (small, places.len() as u64 * STRETCH)
 }
 
-fn modelled(layer: &str, accesses: &[(Access, Extent<Lba>)], frames: u32, config: &str) -> Counts {
+/// There is idle time for a step after so many requests each; without, never.
+type Idle = Option<usize>;
+
+fn is_idle_after(request: usize, idle: Idle) -> bool {
+    idle.is_some_and(|requests| request % requests == requests - 1)
+}
+
+fn modelled(layer: &str, accesses: &[(Access, Extent<Lba>)], frames: u32, config: &str, idle: Idle) -> Counts {
     let config = config.parse().expect("a TOML table");
     let mut model = model(layer, &Settings(&config), u64::from(frames));
-    for &(access, at) in accesses {
+    for (request, &(access, at)) in accesses.iter().enumerate() {
         match access {
             Access::Write => model.write(at.start.0, u64::from(at.blocks)),
             Access::Read => model.read(at.start.0, u64::from(at.blocks)),
             Access::Trim => {}
+        }
+        if is_idle_after(request, idle) {
+            model.idle();
         }
     }
     model.counts().clone()
@@ -114,7 +127,7 @@ fn modelled(layer: &str, accesses: &[(Access, Extent<Lba>)], frames: u32, config
 
 fn compare(info: &'static LayerInfo, workload: &Workload, frames: u32, config: &str) -> Counts {
     let (accesses, blocks) = accesses(workload);
-    compared(info, &accesses, blocks, frames, config)
+    compared(info, &accesses, blocks, frames, config, None)
 }
 
 fn compared(
@@ -123,18 +136,22 @@ fn compared(
     blocks: u64,
     frames: u32,
     config: &str,
+    idle: Idle,
 ) -> Counts {
     let mut devices = TwoDevices::new(info, config, frames, blocks, Journal::AtOnce);
     devices.checks = false;
-    for &(access, at) in accesses {
+    for (request, &(access, at)) in accesses.iter().enumerate() {
         match access {
             Access::Write => devices.write(at),
             Access::Read => devices.read(at),
             Access::Trim => {}
         }
+        if is_idle_after(request, idle) {
+            devices.idle();
+        }
     }
     devices.check();
-    let model = modelled(info.name, accesses, frames, config);
+    let model = modelled(info.name, accesses, frames, config, idle);
     assert_eq!(devices.counts, model, "{} with {frames} frames, {config:?}", info.name);
     devices.counts
 }
@@ -174,7 +191,7 @@ fn every_reading_of_a_flash_cache_moves_a_count() {
     for (info, readings) in READINGS {
         let mut seen: Vec<(Counts, &str)> = Vec::new();
         for config in std::iter::once(&"").chain(readings) {
-            let counts = modelled(info.name, &accesses, 900, config);
+            let counts = modelled(info.name, &accesses, 900, config, None);
             let same = seen.iter().find(|(other, _)| *other == counts);
             assert!(same.is_none(), "{}: {config:?} counts as {:?}", info.name, same.map(|same| same.1));
             seen.push((counts, config));
@@ -203,13 +220,38 @@ fn long_and_short(blocks: u64) -> Vec<(Access, Extent<Lba>)> {
 #[test]
 fn counts_agree_where_writes_go_past_the_cache() {
     let blocks = 100_000;
-    for (frames, config) in [(400, ""), (3000, ""), (3000, "read_allocate = false"), (20_000, "")] {
-        let counts = compared(&band_cache::INFO, &long_and_short(blocks), blocks, frames, config);
+    for (frames, config) in [(200, ""), (400, ""), (3000, ""), (3000, "read_allocate = false"), (20_000, "")] {
+        let counts = compared(&band_cache::INFO, &long_and_short(blocks), blocks, frames, config, None);
         println!("{frames} frames, {config:?}: {counts:?}");
         let Counts { write_hits, read_hits, evicted, passed, .. } = counts;
         // The streams alone come to some 7000, of which a few blocks are cached.
         assert!([write_hits, read_hits, passed].into_iter().all(|n| n > 1000), "{counts:?}");
         assert_eq!(evicted > 1000, frames < 20_000, "{counts:?}");
+    }
+}
+
+/// Short requests anywhere: units hold few blocks, and hardly one is written again.
+fn scattered(blocks: u64) -> Vec<(Access, Extent<Lba>)> {
+    let mut random = Random::new(6);
+    let mut one = || {
+        let access = if random.below(5) == 0 { Access::Read } else { Access::Write };
+        (access, Extent::new(Lba(random.below(blocks - 4)), 1 + random.below(4) as u32))
+    };
+    (0..6000).map(|_| one()).collect()
+}
+
+#[test]
+fn counts_agree_where_blocks_are_seldom_written_again() {
+    let blocks = 2_000_000;
+    let counts = |frames, idle| {
+        let counts = compared(&band_cache::INFO, &scattered(blocks), blocks, frames, "", idle);
+        println!("{frames} frames, idle after {idle:?}: {counts:?}");
+        assert!(counts.evicted > 1000 && counts.write_hits < 1000, "{counts:?}");
+        counts
+    };
+    for frames in [300, 2000] {
+        let (never, seldom, often) = (counts(frames, None), counts(frames, Some(500)), counts(frames, Some(20)));
+        assert!(never != seldom && seldom != often);
     }
 }
 

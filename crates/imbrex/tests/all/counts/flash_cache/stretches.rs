@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::places::Places;
 use super::{Model, Settings, write_back};
 use crate::fixture::two_devices::Counts;
 
 /// Blocks of a unit.
 const UNIT: u64 = 8192;
-/// Blocks that units leave for, and that leave in a step.
-const TOGETHER: usize = 64;
+/// Blocks that leave together at first.
+const FEWEST: u64 = 64;
 /// A share of one.
 const WHOLE: u64 = 65_536;
 
@@ -30,6 +31,11 @@ pub struct Stretches {
     returning: u64,
     last_read: Option<u64>,
     leaving: BTreeSet<u64>,
+    places: Places,
+    /// Blocks written that were in the cache, of 65,536.
+    hits: u64,
+    /// Blocks that leave together, once some have.
+    together: Option<u64>,
     /// Where the last write ended, and how long that had gone on.
     stream: (u64, u64),
     counts: Counts,
@@ -50,6 +56,9 @@ impl Stretches {
             returning: 0,
             last_read: None,
             leaving: BTreeSet::new(),
+            places: Places::new(frames),
+            hits: 0,
+            together: None,
             stream: (u64::MAX, 0),
             counts: Counts::default(),
         }
@@ -60,22 +69,28 @@ impl Stretches {
     }
 
     fn is_cached(&self, block: u64) -> bool {
-        self.dirty.contains_key(&block) || self.place(block).is_some()
+        self.places.contains(block)
     }
 
     fn uncached(&self, first: u64, end: u64) -> u64 {
         (first..end).take_while(|&block| !self.is_cached(block)).count() as u64
     }
 
-    /// A frame for a block that has none, perhaps that of the coldest clean block.
-    fn finds_frame(&mut self) -> bool {
-        if (self.dirty.len() + self.clean.len()) as u64 == self.frames {
-            if self.clean.is_empty() {
-                return false;
-            }
-            self.clean.remove(0);
+    fn is_rare(&self) -> bool {
+        self.hits < WHOLE / 4
+    }
+
+    /// Frames for the first of so many blocks that have none, perhaps that of the coldest clean block; how many.
+    fn find_frames(&mut self, block: u64, blocks: u64) -> u64 {
+        if !self.places.is_full() {
+            return self.places.take(block, blocks, self.is_rare());
         }
-        true
+        if self.clean.is_empty() {
+            return 0;
+        }
+        let (coldest, _) = self.clean.remove(0);
+        self.places.give_up(coldest);
+        self.places.take(block, 1, false)
     }
 
     /// A dirty block is used, or a block becomes dirty.
@@ -92,10 +107,19 @@ impl Stretches {
         blocks.pow(3) * ages.max(blocks) * u128::from(self.uses - self.newest[&unit]).max(1)
     }
 
-    /// The heaviest units are to leave, as few as hold enough.
+    fn most_together(&self) -> u64 {
+        (self.frames / 4).max(FEWEST)
+    }
+
+    /// The next blocks are to leave, or the heaviest units, as few as hold enough.
     fn choose(&mut self) {
+        let (together, most) = (self.together.unwrap_or(FEWEST), self.most_together());
         let mut units: BTreeSet<u64> = self.dirty.keys().map(|block| block / UNIT).collect();
-        while self.leaving.len() < TOGETHER {
+        if self.is_rare() && together < most && self.dirty.len() < 16 * units.len() {
+            self.leaving.extend(self.places.oldest(self.dirty.keys().copied(), together as usize));
+            return;
+        }
+        while (self.leaving.len() as u64) < together {
             let Some(unit) = units.iter().copied().max_by_key(|&unit| (self.weight(unit), unit)) else { return };
             units.remove(&unit);
             self.leaving.extend(self.dirty.range(unit * UNIT..(unit + 1) * UNIT).map(|(block, _)| *block));
@@ -104,9 +128,10 @@ impl Stretches {
 
     /// A step of those that leave goes home.
     fn leave(&mut self) {
-        for _ in 0..self.step.min(TOGETHER as u64) {
+        for _ in 0..self.step.min(2 * self.together.unwrap_or(FEWEST)) {
             let Some(block) = self.leaving.pop_first() else { return };
             self.dirty.remove(&block);
+            self.places.give_up(block);
             write_back(&mut self.counts);
         }
     }
@@ -122,37 +147,47 @@ impl Stretches {
             let before = if first == self.stream.0 { self.stream.1 } else { 0 };
             self.stream = (end, before + end - first);
         }
-        let written = self.written;
-        self.clean.retain(|&(_, used)| written - used <= self.frames / 8);
+        self.drop_stale();
         let (mut block, mut kept) = (first, first);
         while block < end {
             if self.is_cached(block) {
                 self.clean.retain(|&(clean, _)| clean != block);
                 self.counts.write_hits += 1;
-            } else {
-                let run = self.uncached(block, end);
-                if block >= kept {
-                    if self.goes_past(run) {
-                        self.counts.passed += run;
-                        self.counts.written[1] += run;
-                        block += run;
-                        continue;
-                    }
-                    kept = block + run;
-                }
-                if !self.finds_frame() {
-                    break;
-                }
+                self.hits += 64;
+                self.put_dirty(block);
+                block += 1;
+                continue;
             }
-            self.put_dirty(block);
-            block += 1;
+            let run = self.uncached(block, end);
+            if block >= kept && self.goes_past(run) {
+                self.counts.passed += run;
+                self.counts.written[1] += run;
+                block += run;
+                continue;
+            }
+            kept = kept.max(block + run);
+            let found = self.find_frames(block, run);
+            if found == 0 {
+                break;
+            }
+            (block..block + found).for_each(|block| self.put_dirty(block));
+            block += found;
         }
         block
+    }
+
+    fn drop_stale(&mut self) {
+        let is_stale = |&&(_, used): &&(u64, u64)| self.written - used > self.frames / 8;
+        let stale = self.clean.iter().take_while(is_stale).count();
+        for (block, _) in self.clean.drain(..stale) {
+            self.places.give_up(block);
+        }
     }
 
     fn put_dirty(&mut self, block: u64) {
         self.uses += 1;
         self.written += 1;
+        self.hits -= self.hits / 1024;
         self.use_dirty(block);
         self.counts.written[0] += 1;
     }
@@ -205,13 +240,19 @@ impl Stretches {
         let is_admitted = self.allocates && self.admits(first, run);
         let blocks = if is_admitted { run.min(self.step) } else { run };
         self.counts.read[1] += blocks;
-        for block in (first..first + blocks).take_while(|_| is_admitted) {
-            if self.finds_frame() {
+        let mut block = first;
+        while is_admitted && block < first + blocks {
+            let found = self.find_frames(block, first + blocks - block);
+            if found == 0 {
+                break;
+            }
+            for copy in block..block + found {
                 self.uses += 1;
                 self.written += 1;
-                self.clean.push((block, self.written));
+                self.clean.push((copy, self.written));
                 self.counts.written[0] += 1;
             }
+            block += found;
         }
         blocks
     }
@@ -222,13 +263,25 @@ impl Model for Stretches {
         let (mut next, end) = (first, first + blocks);
         while next < end {
             next = self.write_some(next, end);
-            while next < end && (self.dirty.len() + self.clean.len()) as u64 == self.frames && self.clean.is_empty() {
+            while next < end && self.places.is_full() && self.clean.is_empty() {
                 if self.leaving.is_empty() {
+                    let most = self.most_together();
+                    self.together = Some(self.together.map_or(FEWEST, |together| (2 * together).min(most)));
                     self.choose();
                 }
                 self.leave();
             }
         }
+    }
+
+    fn idle(&mut self) {
+        if self.leaving.is_empty() {
+            self.together = None;
+            if self.frames - (self.dirty.len() as u64) < (self.frames / 2).max(1) {
+                self.choose();
+            }
+        }
+        self.leave();
     }
 
     fn read(&mut self, first: u64, blocks: u64) {
