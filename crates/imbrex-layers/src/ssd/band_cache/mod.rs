@@ -92,7 +92,7 @@ const HIT: u32 = 64;
 const RARE: u32 = HIT * WRITES / 4;
 
 /// Dirty blocks of a unit, on average, from which on units are worth the holes that they leave.
-const MANY: u32 = 16;
+const MANY: u32 = 8;
 
 /// The part of the frames with dirty blocks from which on a cache is pressed.
 const PRESSED: u32 = 4;

@@ -29,9 +29,10 @@ impl Places {
     fn runs(&self, from: u64) -> Vec<(u64, u64)> {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for &frame in self.free.range(from..) {
+            let begun = runs.len();
             match runs.last_mut() {
                 Some((first, count)) if *first + *count == frame => *count += 1,
-                _ if runs.len() == LOOKED_AT => break,
+                _ if begun == LOOKED_AT => break,
                 _ => runs.push((frame, 1)),
             }
         }

@@ -115,7 +115,7 @@ impl Stretches {
     fn choose(&mut self) {
         let (together, most) = (self.together.unwrap_or(FEWEST), self.most_together());
         let mut units: BTreeSet<u64> = self.dirty.keys().map(|block| block / UNIT).collect();
-        if self.is_rare() && together < most && self.dirty.len() < 16 * units.len() {
+        if self.is_rare() && together < most && self.dirty.len() < 8 * units.len() {
             self.leaving.extend(self.places.oldest(self.dirty.keys().copied(), together as usize));
             return;
         }
