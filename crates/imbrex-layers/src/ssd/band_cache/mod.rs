@@ -157,11 +157,11 @@ impl BandCache {
         let FlashCache { policy, frames, .. } = cache;
         let mut leaving = std::mem::take(&mut cache.leaving);
         let wanted = policy.pace.together();
+        policy.units.settle(|| dirty(frames));
         if policy.is_in_turn() {
             let oldest = dirty_from(frames, policy.next).take(wanted as usize);
             leaving.extend(oldest.map(|(frame, lba)| (lba, frame)));
         } else {
-            policy.units.settle(|| dirty(frames));
             policy.units.choose(wanted);
             leaving.extend(cache.policy.units.chosen().flat_map(|unit| cache.dirty(unit)));
         }
