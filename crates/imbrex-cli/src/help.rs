@@ -3,7 +3,7 @@
 use std::slice;
 
 use anyhow::{Result, bail};
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use imbrex::layers;
 use imbrex_terminal::output::{Format, Output};
 
@@ -18,9 +18,8 @@ pub struct Help {
 }
 
 impl Help {
-    /// Explains what it is about, of a program with the commands of `P`.
-    pub fn run<P: CommandFactory>(self) -> Result<()> {
-        let program = P::command();
+    /// Explains what it is about, of `program`.
+    pub fn run(self, program: Command) -> Result<()> {
         if let Some(name) = self.about.as_ref().filter(|name| program.find_subcommand(name).is_none()) {
             if layers::find(name).is_err() {
                 bail!("there is no command and no layer '{name}'; see `imbrex help` and `imbrex list layers`");

@@ -10,9 +10,12 @@ mod baselines;
 mod bound;
 mod compare;
 mod comparison;
+mod completion;
+mod examples;
 mod explore;
 mod help;
 mod list;
+mod manual;
 mod replay;
 mod report;
 mod story;
@@ -25,7 +28,8 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::CompleteEnv;
 use imbrex::layers::LayerInfo;
 use imbrex_terminal::{say, stop};
 
@@ -65,6 +69,7 @@ enum Command {
     Dump(imbrex_volumes::dump::Dump),
     /// Measure lookups, replays, memory and trace decoding in one run
     Bench(imbrex_bench::Args),
+    Manual(manual::Manual),
     Help(help::Help),
 }
 
@@ -77,8 +82,19 @@ pub use imbrex;
 #[must_use]
 pub fn run_with(layers: &[&'static LayerInfo]) -> ExitCode {
     let taken = layers.iter().try_for_each(|layer| imbrex::layers::add(layer));
-    let done = taken.map_err(Error::from).and_then(|()| Arguments::parse().command.run());
-    exit_code(done)
+    exit_code(taken.map_err(Error::from).and_then(|()| run()))
+}
+
+/// Does what the command line says, or what a shell asks that completes one.
+fn run() -> Result<()> {
+    CompleteEnv::with_factory(program).complete();
+    let read = Arguments::from_arg_matches(&program().get_matches());
+    read.unwrap_or_else(|wrong| wrong.exit()).command.run()
+}
+
+/// The program's commands and options.
+fn program() -> clap::Command {
+    examples::shown(completion::with_names(Arguments::command()))
 }
 
 impl Command {
@@ -109,7 +125,8 @@ impl Command {
             Self::Inspect(command) => command.run(),
             Self::Dump(command) => command.run(),
             Self::Bench(args) => imbrex_bench::run(&args),
-            Self::Help(help) => help.run::<Arguments>(),
+            Self::Manual(command) => command.run(program()),
+            Self::Help(help) => help.run(program()),
         }
     }
 }

@@ -50,8 +50,8 @@ const SHOWN: [&str; 34] = [
 /// What takes long and is run once for all that it prints: [`the_mechanics_are_validated`].
 const ONCE: &str = "validate";
 
-/// Subcommands that print no table: a page is no terminal, Python prints what a sweep does, and the others serve, or need somebody who does.
-const OTHERS: [&str; 8] = ["report", "sweep", "serve", "web", "status", "top", "clean", "grow"];
+/// Subcommands that print no table: a page is no terminal, Python prints what a sweep does, pages of a manual are files, and the others serve, or need somebody who does.
+const OTHERS: [&str; 9] = ["manual", "report", "sweep", "serve", "web", "status", "top", "clean", "grow"];
 
 fn imbrex(folder: &Path, arguments: &str) -> Output {
     Command::cargo_bin("imbrex").unwrap().args(arguments.split_whitespace()).current_dir(folder).output().unwrap()
