@@ -48,6 +48,11 @@ put 644 "$work/bash" /usr/share/bash-completion/completions/imbrex
 put 644 "$work/fish" /usr/share/fish/vendor_completions.d/imbrex.fish
 put 644 "$work/zsh" /usr/share/zsh/vendor-completions/_imbrex
 
+put 644 packaging/imbrex@.service /lib/systemd/system/imbrex@.service
+put 644 packaging/61-imbrex-ublk.rules /lib/udev/rules.d/61-imbrex-ublk.rules
+put 644 packaging/disk.conf /usr/share/doc/imbrex/examples/disk.conf
+mkdir -p "$root/etc/imbrex"
+
 {
     echo "Imbrex is licensed under the MIT license or the Apache License 2.0, as you choose. The text of the latter is"
     echo "in /usr/share/common-licenses/Apache-2.0. The programs contain libraries of others, which THIRD-PARTY.gz"
@@ -82,7 +87,8 @@ Description: data management for overlapped-track hard disks
  mechanical disk model, and serve real block devices on images or on
  host-managed disks, over NBD or by ublk.
 END
-(cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum > DEBIAN/md5sums)
+for script in postinst prerm postrm; do install -m 755 "packaging/$script" "$root/DEBIAN/$script"; done
+(cd "$root" && find usr lib etc -type f -print0 | sort -z | xargs -0 md5sum > DEBIAN/md5sums)
 
 package=$out/imbrex_${version}_$architecture.deb
 dpkg-deb --root-owner-group -Zxz --build "$root" "$work/package.deb" > /dev/null

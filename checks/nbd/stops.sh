@@ -5,6 +5,7 @@ IN_TIME=20
 
 check_stops() {
     format "$1" fifo-log small-zoned 256MiB --buffer 8MiB
+    check_manager "$1"
     check_stop_beside_idle "$1"
     check_stop_beside_stubborn "$1"
     check_stop_of_parent "$1"
@@ -13,6 +14,24 @@ check_stops() {
     check_errors_are_logged "$1"
     rm "$images/$1.img"
     say "servers end beside idle clients, at once when told twice, and go on when nobody reads what they say"
+}
+
+# A service manager that asks is told when the volume is served and when it ends, in this order.
+check_manager() {
+    local manager told
+    python3 -c 'import socket, sys
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+    manager.bind(sys.argv[1])
+    print("listening", flush=True)
+    for _ in range(2):
+        print(manager.recv(4096).decode(), end="", flush=True)' "$work/manager" > "$work/told" &
+    manager=$!
+    until grep -qs listening "$work/told"; do kill -0 $manager || fail "there is no Python"; sleep 0.05; done
+    NOTIFY_SOCKET=$work/manager serve "$1"
+    stop "$1"
+    ends_in_time $manager "a manager that was told twice"
+    told=$(grep -o '^[A-Z]*=[a-z1]*' "$work/told" | paste -sd ' ')
+    [ "$told" = "READY=1 STATUS=serving STOPPING=1 STATUS=making" ] || fail "the service manager is told: $(cat "$work/told")"
 }
 
 # NAME: a client that has written, and then does nothing.

@@ -13,6 +13,7 @@ use imbrex_live::service::{NOT_DURABLE, Service, ServiceOptions, Status, allocat
 use imbrex_terminal::say::note;
 use imbrex_terminal::stop;
 
+use super::manager;
 use super::nbdkit::SAME;
 
 /// Where requests come from.
@@ -102,6 +103,7 @@ fn on_signals(tell: Sender<Ended>) -> Result<()> {
     let come = move |_| match since {
         None => {
             since = Some(Instant::now());
+            manager::stopping();
             // Nobody listens once the end has begun.
             let _ = tell.send(Ended::Told);
         }

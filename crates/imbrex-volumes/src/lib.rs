@@ -12,6 +12,7 @@ mod fitting;
 pub mod format;
 pub mod grow;
 pub mod inspect;
+mod manager;
 mod map_memory;
 mod nbdkit;
 #[cfg(not(feature = "web"))]

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use imbrex_terminal::stop;
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::manager;
 use super::relay::Relay;
 
 /// The plugin's file.
@@ -81,6 +82,9 @@ impl Signals {
         let pass_on = move |_| {
             let mut told = taken.told();
             let signal = told.signal(Instant::now());
+            if signal == Some(Signal::TERM) {
+                manager::stopping();
+            }
             if let Some((signal, server)) = signal.zip(told.server) {
                 // It may have ended already.
                 let _ = kill_process(server, signal);

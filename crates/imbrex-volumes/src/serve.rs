@@ -18,7 +18,7 @@ use imbrex_terminal::table::bytes;
 
 use super::address::{self, Addresses};
 use super::nbdkit::{self, Ended, Server, Signals};
-use super::{socket, web};
+use super::{manager, socket, web};
 
 /// What only nbdkit does.
 const OF_NBD: [&str; 8] =
@@ -239,7 +239,7 @@ impl Serve {
             Some(port) => format!("nbd://{}", SocketAddr::new(self.address, status.port.unwrap_or(port))),
             None => format!("nbd+unix:///?socket={}", place.display()),
         };
-        tell_who_listens(described(status, &at) + &web.told());
+        tell_served(status, &at, web);
     }
 
     fn arguments(&self, plugin: &Path, socket: Option<&socket::Hidden>, control: &Path) -> Vec<OsString> {
@@ -328,6 +328,13 @@ fn pair(key: &str, value: &std::ffi::OsStr) -> OsString {
     pair.push("=");
     pair.push(value);
     pair
+}
+
+/// Tells who started the server where the volume is served, and how it was found.
+fn tell_served(status: &Status, at: &str, web: &web::Child) {
+    let described = described(status, at);
+    manager::ready(&described);
+    tell_who_listens(described + &web.told());
 }
 
 fn described(status: &Status, at: &str) -> String {

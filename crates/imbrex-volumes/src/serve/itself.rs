@@ -6,10 +6,10 @@ use std::thread;
 use anyhow::{Result, anyhow};
 use imbrex_live::service::control;
 use imbrex_live::service::{ServiceOptions, Status};
-use imbrex_terminal::say::{note, tell_who_listens};
+use imbrex_terminal::say::note;
 
 use super::super::{socket, web};
-use super::{Log, Serve, described};
+use super::{Log, Serve, tell_served};
 
 /// Queues of a device.
 const MOST_QUEUES: usize = 4;
@@ -78,7 +78,7 @@ impl Serve {
         if let Err(error) = written {
             note(format_args!("warning: the process number cannot be written: {error}"));
         }
-        tell_who_listens(described(status, at) + &ready.web.told());
+        tell_served(status, at, &ready.web);
         socket::Link::to(&ready.control, &self.stores[0])
     }
 }
