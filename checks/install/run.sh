@@ -59,7 +59,7 @@ check_installed() {
     grep -q -- '--lock-memory' "$work/manual" || fail "the page imbrex-serve says nothing: $(cat "$work/manual")"
     in_debian man nbdkit-imbrex-plugin > /dev/null || fail "man has no page of the plugin"
     [ "$(in_debian bash --norc -c "$completed")" = fifo-log.spare_zones= ] || fail "bash does not complete"
-    in_debian nbdkit imbrex --dump-plugin | grep -q '^name=imbrex' || fail "nbdkit does not find the plugin"
+    in_debian nbdkit imbrex --dump-plugin | grep '^name=imbrex' > /dev/null || fail "nbdkit does not find the plugin"
     in_debian apt-get -qq -y purge imbrex > "$work/apt" 2>&1 || fail "it cannot be purged: $(tail -n 3 "$work/apt")"
     in_debian sh -c '! command -v imbrex && ! find / -xdev -name "*imbrex*" -not -path "/imbrex.deb" -not -path "/var/*" -not -path "/dev/*" | grep .' ||
         fail "something is left after the package was purged"
