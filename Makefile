@@ -1,7 +1,7 @@
 # The README's second command is `make test`: what every change must pass. CI runs `make ci` (.ci/run): this and `make soak`, which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak ci tools deb fuzz times check-dm-zoned check-device check-install compare-device check-nbd check-pages page-pictures check-python python-reference reproduction-pages
+.PHONY: test quick soak ci tools deb static fuzz times check-dm-zoned check-device check-install compare-device check-nbd check-pages page-pictures check-python python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
@@ -22,6 +22,11 @@ times:
 # A Debian package, in target/debian; see docs/install.md.
 deb:
 	@packaging/deb.sh
+
+# The program alone, with all that it needs in it. Only the last step differs from a build for release.
+static:
+	@cargo rustc --release --locked --package imbrex-cli --bin imbrex -- -C target-feature=+crt-static
+	@install -D "$${CARGO_TARGET_DIR:-target}/release/imbrex" target/static/imbrex
 
 # That package in a clean Debian, and its service in a guest that is booted again: some minutes, so it is not part of
 # `make test`. Skipped like the one below.

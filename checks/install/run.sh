@@ -6,7 +6,8 @@
 #
 # Needs root, mmdebstrap, qemu and others, installed quietly where this is Debian. What Debian's archive gives is kept in
 # the cache folder and used again. What cannot be had is skipped with a message, or the check fails if
-# IMBREX_REQUIRE_QEMU is 1. PROGRAMS names a folder with programs that are built; otherwise they are built for release.
+# IMBREX_REQUIRE_QEMU is 1. PROGRAMS names a folder with programs that are built, and STATIC a static one; otherwise they
+# are built for release.
 set -euo pipefail
 cd "$(dirname "$0")"
 check="install check"
@@ -92,10 +93,25 @@ make_disk() {
     mkfs.ext4 -q -d "$root" "$work/disk" 2G > /dev/null || fail "the guest's disk cannot be made"
 }
 
+# The static program where there is nothing else, if it is named or built.
+check_static() {
+    local alone=$work/alone
+    if [ -z "${PROGRAMS:-}" ]; then
+        make -s -C ../.. static || fail "there is no static program"
+        STATIC=../../target/static/imbrex
+    fi
+    [ -n "${STATIC:-}" ] || return 0
+    install -D "$STATIC" "$alone/imbrex"
+    chroot "$alone" /imbrex compare --requests 300 > "$work/compared" || fail "the static program does not run alone"
+    grep -q 'best: zone-ages' "$work/compared" || fail "the static program compares nothing: $(cat "$work/compared")"
+    echo "$check: the static program runs where there is nothing else"
+}
+
 need_debian
 prepared
 ../../packaging/deb.sh "$work/deb" > "$work/deb.log" 2>&1 || fail "there is no package: $(tail -n 5 "$work/deb.log")"
 check_installed
+check_static
 begin_guest virtio_blk ublk_drv nbd autofs4
 make_disk
 pack_guest boot.sh
