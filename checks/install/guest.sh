@@ -41,10 +41,15 @@ next_boot() {
     [ "$(systemctl show -P StatusText imbrex@disk | grep -c '^serving fifo-log.*at /dev/ublkb0')" = 1 ]
     echo "served install check: after a reboot they are mounted again with what was written, and their end was orderly"
     check_crash
-    systemctl disable --now imbrex@disk imbrex@other
-    if findmnt /srv/disk || findmnt /srv/other; then false; fi
+    systemctl disable --now imbrex@other
+    if findmnt /srv/other; then false; fi
     imbrex check /var/lib/imbrex/other.img > /dev/null
-    echo "served install check: when they are stopped, their file systems are unmounted first"
+    # Without the package, what it served is stopped.
+    dpkg --remove imbrex > /dev/null
+    if findmnt /srv/disk || [ -e /dev/ublkb0 ]; then false; fi
+    journalctl --no-pager -b -u imbrex@disk | grep 'everything is durable, stopped' > /dev/null
+    [ -e /etc/imbrex/disk.conf ] && [ -e /var/lib/imbrex/disk.img ]
+    echo "served install check: stopped, or removed with the package, their file systems are unmounted first"
     echo done
     systemctl poweroff 2> /dev/null
 }

@@ -17,10 +17,10 @@ check="install check"
 need_guest_programs mmdebstrap:mmdebstrap mkfs.ext4:e2fsprogs dpkg-shlibdeps:dpkg-dev strip:binutils
 need_kernel
 release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-debian=${cache%/*}/install/$release.tar
 root=$work/root
 # What the example needs, and what the package recommends, so that nothing is fetched when it is installed.
 packages=systemd,systemd-sysv,udev,kmod,e2fsprogs,man-db,bash-completion,nbdkit,nbd-client
+debian=${cache%/*}/install/$release-$(cksum <<< "$packages" | cut -d ' ' -f 1).tar
 
 need_debian() {
     [ ! -e "$debian" ] || return 0
