@@ -24,7 +24,9 @@ mod trace;
 mod validate;
 mod watch_disk;
 
+use std::env;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
@@ -87,7 +89,10 @@ pub fn run_with(layers: &[&'static LayerInfo]) -> ExitCode {
 
 /// Does what the command line says, or what a shell asks that completes one.
 fn run() -> Result<()> {
-    CompleteEnv::with_factory(program).complete();
+    // With layers of somebody else's the program has another name, under which shells know it.
+    let path = env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    CompleteEnv::with_factory(program).bin(name).complete();
     let read = Arguments::from_arg_matches(&program().get_matches());
     read.unwrap_or_else(|wrong| wrong.exit()).command.run()
 }

@@ -81,6 +81,17 @@ fn files_are_offered_beside_names() {
     }
 }
 
+/// As of a program with layers of somebody else's.
+#[test]
+fn a_program_of_another_name_is_completed_under_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("of-somebody-else");
+    std::os::unix::fs::symlink(cargo_bin("imbrex"), &other).unwrap();
+    let output = Command::new(other).env("COMPLETE", "bash").output().unwrap();
+    let script = String::from_utf8(output.stdout).unwrap();
+    assert!(script.contains("-F _clap_complete_imbrex of-somebody-else\n"), "{script}");
+}
+
 fn is_there(shell: &str) -> bool {
     let found = env::split_paths(&env::var_os("PATH").unwrap()).any(|folder| folder.join(shell).is_file());
     if !found {
