@@ -5,14 +5,14 @@
 # Debian's cloud kernel and dm-zoned-tools, fetched once into a cache folder and not installed. Where that cannot be had
 # a check says why and succeeds, or fails if IMBREX_REQUIRE_QEMU is 1. What was fetched before needs no network. The
 # guest runs by plain emulation: /dev/kvm is often missing, and inside other machines often there without working.
-# GUEST_SECONDS is the longest that it may run, GUEST_OPTIONS what else qemu is told.
+# GUEST_SECONDS is the longest that it may run.
 
 GUEST_SECONDS=${GUEST_SECONDS:-1200}
 shared=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/imbrex/dm-zoned
 work=$(mktemp -d)
 guest=$work/guest
-# What qemu is told of devices.
+# What else qemu is told.
 devices=()
 trap 'rm -rf "$work"' EXIT
 
@@ -114,9 +114,10 @@ pack_guest() {
 run_guest() {
     local status=0
     timeout --foreground -k 5 "$GUEST_SECONDS" "$(program qemu-system-x86_64)" -machine q35,memory-backend=memory \
-        -object "memory-backend-memfd,id=memory,size=${GUEST_MIB:-1536}M,share=on" "${devices[@]}" -accel tcg -cpu max,-cx16 -smp "${GUEST_CPUS:-1}" -m "${GUEST_MIB:-1536}" \
+        -object "memory-backend-memfd,id=memory,size=${GUEST_MIB:-1536}M,share=on" -accel tcg -cpu max,-cx16 \
+        -smp "${GUEST_CPUS:-1}" -m "${GUEST_MIB:-1536}" "${devices[@]}" \
         -nodefaults -no-reboot -display none -kernel "$cache/root/boot/vmlinuz-$version" -initrd "$work/initrd" \
-        -append "console=ttyS0 quiet panic=-1 mitigations=off" ${GUEST_OPTIONS:-} \
+        -append "console=ttyS0 quiet panic=-1 mitigations=off" \
         -serial "file:$work/console" -serial "file:$work/said" < /dev/null > "$work/qemu" 2>&1 || status=$?
     tr -d '\r' < "$work/said" > "$work/report" || true
     if grep -q '^failed' "$work/report"; then

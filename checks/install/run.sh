@@ -115,9 +115,9 @@ check_static
 begin_guest virtio_blk ublk_drv nbd autofs4
 make_disk
 pack_guest boot.sh
-disk="-drive file=$work/disk,format=raw,if=virtio,cache=unsafe"
-GUEST_OPTIONS=$disk run_guest
+devices+=(-drive "file=$work/disk,format=raw,if=virtio,cache=unsafe")
+run_guest
 sed -n 's/^served //p' "$work/report"
 # A reboot ends this qemu, and the next one goes on.
-GUEST_OPTIONS=$disk run_guest
+run_guest
 sed -n 's/^served //p' "$work/report"
