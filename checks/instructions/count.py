@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds how many instructions a replayed block takes, over those of the conventional layer, to what was recorded.
 
-Instructions are the same on a busy machine, and nearly the same on another one. What was recorded is in
-recorded.json: by layer and load of `imbrex bench --layer`, for a block that the host writes. A layer may take a
+Instructions are the same on a busy machine, and nearly the same on another one. What was recorded is in recorded.json: by
+layer and load of `imbrex bench --layer`, for a block that the host writes, its generation included. A layer may take a
 quarter more. With --write what is counted is recorded. valgrind counts. IMBREX names the program, of the profile release.
 """
 

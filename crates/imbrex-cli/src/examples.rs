@@ -31,7 +31,10 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
     ("list", &["imbrex list layers", "imbrex list layers tracklace"]),
     ("explore", &["imbrex explore fifo-log --cuts 10000"]),
     ("format", &["imbrex format disk.img --layer fifo-log --drive exos-x18z --capacity 64GiB"]),
-    ("serve", &["imbrex serve disk.img", "imbrex serve disk.img --ublk"]),
+    (
+        "serve",
+        &["imbrex serve disk.img", "imbrex serve disk.img --ublk", "imbrex serve disk.img --vhost-user disk.vhost"],
+    ),
     ("status", &["imbrex status disk.img", "imbrex status disk.img --format prometheus"]),
     ("clean", &["imbrex clean disk.img --wait", "imbrex clean disk.img --throttle 25"]),
     ("grow", &["imbrex grow hybrid.img 8GiB"]),
