@@ -80,7 +80,7 @@ const KINDS: [Kind; 4] = [
         capacity: None,
         buffer: "256MiB",
         naive: Variant { layer: "lru-cache", settings: &[], with: "keeps what is read" },
-        best: Variant { layer: "lru-cache", settings: &["lru-cache.read_allocate=false"], with: "keeps writes" },
+        best: Variant { layer: "band-cache", settings: &[], with: "keeps what pays" },
     },
     Kind {
         family: Family::Interlaced,

@@ -1,10 +1,10 @@
-//! Every layer can be formatted on the whole of every preset of its kind of the size of real drives, and on one of
-//! 18 TB.
+//! Every layer can be formatted on the whole of every preset of its kind of the size of real drives, if it can do with the
+//! zones there, and on one of 18 TB.
 
 use std::sync::Arc;
 
-use imbrex::drive::DrivePreset;
-use imbrex::layers::{self, LayerInfo};
+use imbrex::drive::{DrivePreset, MediaSpec};
+use imbrex::layers::{self, Family, LayerInfo};
 use imbrex::recording::Recording;
 use imbrex::replay::{Configured, ReplayOptions};
 use imbrex_live::backing::Nowhere;
@@ -56,6 +56,13 @@ fn every_layer_is_formatted_on_real_drives() {
         assert!(!drives.is_empty(), "{}", info.name);
         for drive in drives {
             let what = format!("{} on {} of {} bytes", info.name, drive.name, drive.bytes());
+            // With sequential zones alone, of which few may be partly written, logs can do.
+            if matches!(drive.media, MediaSpec::Zoned { conventional_zones: 0, max_active: 1.., .. })
+                && info.family != Some(Family::Banded)
+            {
+                assert!(formatted(info, &drive, None).is_err(), "{what}");
+                continue;
+            }
             formatted(info, &drive, None).unwrap_or_else(|e| panic!("{what}: {e}"));
             if info.recording == Recording::Interlaced {
                 let options = ReplayOptions { as_live: true, ..ReplayOptions::default() };
