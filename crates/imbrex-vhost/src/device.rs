@@ -16,7 +16,7 @@ use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
 
 use crate::request::{self, Chain};
-use crate::virtio::{self, ID_BYTES};
+use crate::virtio;
 
 /// The guest's memory, which the monitor may change while requests are under way.
 pub type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
@@ -136,8 +136,7 @@ pub fn work(pool: &Pool<Job>) {
 
 impl Job {
     fn answer(self, buffer: &mut Vec<u8>) {
-        let name = name(self.client.service());
-        let used = request::answer(&self.chain, &self.client, &name, buffer).unwrap_or_else(|| {
+        let used = request::answer(&self.chain, &self.client, buffer).unwrap_or_else(|| {
             tracing::warn!("a guest asked for something without room for an answer");
             0
         });
@@ -151,14 +150,6 @@ impl Job {
         }
         self.queue.done();
     }
-}
-
-/// What a guest sees a volume called.
-fn name(service: &Service) -> [u8; ID_BYTES] {
-    let mut name = [0; ID_BYTES];
-    let text = format!("{:016x}", service.identity());
-    name[..text.len()].copy_from_slice(text.as_bytes());
-    name
 }
 
 impl VhostUserBackend for Device {

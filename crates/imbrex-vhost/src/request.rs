@@ -4,11 +4,11 @@
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 
-use imbrex_live::service::{Client, Content, Request, What};
+use imbrex_live::service::{Client, Content, Request, Service, What};
 use virtio_queue::{DescriptorChain, Reader, Writer};
 use vm_memory::{GuestMemoryLoadGuard, GuestMemoryMmap};
 
-use crate::virtio::{self, SECTOR_BYTES};
+use crate::virtio::{self, ID_BYTES, SECTOR_BYTES};
 
 /// A request in the guest's memory, which stays where it is until it is answered.
 pub type Chain = DescriptorChain<GuestMemoryLoadGuard<GuestMemoryMmap>>;
@@ -24,8 +24,8 @@ enum Asked {
 }
 
 /// Has a request answered, and says how many bytes of its room were used; nothing where it has no room for a status.
-/// `name` is the device's, and `buffer` is for content.
-pub fn answer(chain: &Chain, client: &Client, name: &[u8], buffer: &mut Vec<u8>) -> Option<u32> {
+/// `buffer` is for content.
+pub fn answer(chain: &Chain, client: &Client, buffer: &mut Vec<u8>) -> Option<u32> {
     let memory = chain.memory();
     let mut reader = chain.clone().reader(memory).ok()?;
     let mut writer = chain.clone().writer(memory).ok()?;
@@ -41,12 +41,23 @@ pub fn answer(chain: &Chain, client: &Client, name: &[u8], buffer: &mut Vec<u8>)
                 Err(_) => virtio::IOERR,
             }
         }
-        Ok(Asked::Name) => writer.write_all(&name[..name.len().min(room)]).map_or(virtio::IOERR, |()| virtio::OK),
+        Ok(Asked::Name) => {
+            let name = name(client.service());
+            writer.write_all(&name[..ID_BYTES.min(room)]).map_or(virtio::IOERR, |()| virtio::OK)
+        }
         Ok(Asked::Unknown) => virtio::UNSUPP,
         Err(_) => virtio::IOERR,
     };
     status_at.write_all(&[status]).ok()?;
     Some(writer.bytes_written() as u32 + 1)
+}
+
+/// What a guest sees a volume called.
+fn name(service: &Service) -> [u8; ID_BYTES] {
+    let mut name = [0; ID_BYTES];
+    let text = format!("{:016x}", service.identity());
+    name[..text.len()].copy_from_slice(text.as_bytes());
+    name
 }
 
 fn changes(request: Request) -> bool {
