@@ -35,6 +35,7 @@ pub trait Front {
 }
 
 /// Why there is nothing to serve any more.
+#[cfg_attr(not(feature = "ublk"), expect(dead_code, reason = "only a device of the kernel's ends by itself"))]
 pub enum Ended {
     /// A signal came.
     Told,

@@ -1,5 +1,6 @@
 //! `imbrex serve`: a volume as a network block device, or served by this program itself.
 
+#[cfg(all(any(feature = "ublk", feature = "vhost-user"), target_os = "linux"))]
 mod itself;
 
 use std::ffi::OsString;
@@ -176,6 +177,20 @@ impl Serve {
             (_, Some(place)) => self.run_vhost_user(place),
             _ => self.run_nbd(),
         }
+    }
+
+    #[cfg(not(all(feature = "ublk", target_os = "linux")))]
+    fn run_ublk(&self, _number: Option<u32>) -> Result<()> {
+        Err(anyhow!(
+            "this program is built without ublk, which Linux has and the feature `ublk` brings; serve with --nbd"
+        ))
+    }
+
+    #[cfg(not(all(feature = "vhost-user", target_os = "linux")))]
+    fn run_vhost_user(&self, _place: &Path) -> Result<()> {
+        Err(anyhow!(
+            "this program is built without vhost-user, which needs Linux and the feature `vhost-user`; serve with --nbd"
+        ))
     }
 
     fn run_nbd(self) -> Result<()> {

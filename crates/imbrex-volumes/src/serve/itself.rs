@@ -15,7 +15,7 @@ use super::{Log, Serve, tell_served};
 const MOST_QUEUES: usize = 4;
 
 impl Serve {
-    #[cfg(all(feature = "ublk", target_os = "linux"))]
+    #[cfg(feature = "ublk")]
     pub(super) fn run_ublk(&self, number: Option<u32>) -> Result<()> {
         use imbrex_ublk::{DeviceOptions, Sector};
         // Requests of each queue that the kernel has under way.
@@ -32,14 +32,7 @@ impl Serve {
         super::super::ublk::serve(&ready.options, &device, self.log == Log::Json, announce)
     }
 
-    #[cfg(not(all(feature = "ublk", target_os = "linux")))]
-    pub(super) fn run_ublk(&self, _number: Option<u32>) -> Result<()> {
-        Err(anyhow!(
-            "this program is built without ublk, which Linux has and the feature `ublk` brings; serve with --nbd"
-        ))
-    }
-
-    #[cfg(all(feature = "vhost-user", target_os = "linux"))]
+    #[cfg(feature = "vhost-user")]
     pub(super) fn run_vhost_user(&self, place: &Path) -> Result<()> {
         socket::check(place)?;
         control::remove_stale(place)?;
@@ -47,13 +40,6 @@ impl Serve {
         let server = imbrex_vhost::Options { queues: queues(), threads: self.threads };
         let announce = |status: &Status, at: &str| self.announce_itself(status, at, &ready);
         super::super::vhost::serve(&ready.options, place, server, self.log == Log::Json, announce)
-    }
-
-    #[cfg(not(all(feature = "vhost-user", target_os = "linux")))]
-    pub(super) fn run_vhost_user(&self, _place: &Path) -> Result<()> {
-        Err(anyhow!(
-            "this program is built without vhost-user, which needs Linux and the feature `vhost-user`; serve with --nbd"
-        ))
     }
 
     /// What has to be there before a volume is served at `place`.
