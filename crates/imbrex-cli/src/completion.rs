@@ -4,9 +4,12 @@
 //! A shell's script asks the program itself, so what it offers is what the program knows, layers that were added
 //! included. With `COMPLETE=bash` in its environment, or another shell's name, the program writes that script.
 
+use std::env;
 use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use clap::{Arg, Command};
+use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use imbrex::config::PRESET;
 use imbrex::drive::DrivePreset;
@@ -16,8 +19,16 @@ use imbrex::trace::workloads::built_in;
 use imbrex::trace::{FORMATS, Workload};
 use imbrex_runs::families::Families;
 
+/// Answers a shell that completes a command line of `program`, and ends there.
+pub fn complete(program: impl Fn() -> Command) {
+    // With layers of somebody else's the program has another name, under which shells know it.
+    let path = env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    CompleteEnv::with_factory(|| with_names(program())).bin(name).complete();
+}
+
 /// `program` with values that are known completed.
-pub fn with_names(program: Command) -> Command {
+fn with_names(program: Command) -> Command {
     program.mut_args(with_values).mut_subcommands(with_names)
 }
 

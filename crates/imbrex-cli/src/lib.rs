@@ -10,11 +10,14 @@ mod baselines;
 mod bound;
 mod compare;
 mod comparison;
+#[cfg(feature = "completion")]
 mod completion;
 mod examples;
+#[cfg(feature = "live")]
 mod explore;
 mod help;
 mod list;
+#[cfg(feature = "live")]
 mod manual;
 mod replay;
 mod report;
@@ -24,14 +27,11 @@ mod trace;
 mod validate;
 mod watch_disk;
 
-use std::env;
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use clap_complete::CompleteEnv;
 use imbrex::layers::LayerInfo;
 use imbrex_terminal::{say, stop};
 
@@ -49,28 +49,43 @@ enum Command {
     Advise(imbrex_advice::Advise),
     Bound(bound::Bound),
     Replay(replay::Replay),
+    #[cfg(feature = "papers")]
     Reproduce(imbrex_papers::Reproduce),
     Report(report::ReportCommand),
     Sweep(sweep::Sweep),
     Trace(trace::Trace),
     List(list::List),
     Validate(validate::Validate),
+    #[cfg(feature = "live")]
     Explore(explore::Explore),
+    #[cfg(feature = "live")]
     Format(imbrex_volumes::format::Format),
+    #[cfg(feature = "live")]
     Serve(imbrex_volumes::serve::Serve),
     #[cfg(feature = "web")]
     Web(imbrex_volumes::web::Web),
+    #[cfg(feature = "live")]
     Status(imbrex_volumes::status::Show),
+    #[cfg(feature = "live")]
     Top(imbrex_volumes::top::Top),
+    #[cfg(feature = "live")]
     Clean(imbrex_volumes::clean::Clean),
+    #[cfg(feature = "live")]
     Grow(imbrex_volumes::grow::Grow),
+    #[cfg(feature = "live")]
     Check(imbrex_volumes::check::Check),
+    #[cfg(feature = "live")]
     Scrub(imbrex_volumes::scrub::Scrub),
+    #[cfg(feature = "live")]
     Probe(imbrex_probe::command::Probe),
+    #[cfg(feature = "live")]
     Inspect(imbrex_volumes::inspect::Inspect),
+    #[cfg(feature = "live")]
     Dump(imbrex_volumes::dump::Dump),
+    #[cfg(feature = "bench")]
     /// Measure lookups, replays, memory and trace decoding in one run
     Bench(imbrex_bench::Args),
+    #[cfg(feature = "live")]
     Manual(manual::Manual),
     Help(help::Help),
 }
@@ -89,18 +104,28 @@ pub fn run_with(layers: &[&'static LayerInfo]) -> ExitCode {
 
 /// Does what the command line says, or what a shell asks that completes one.
 fn run() -> Result<()> {
-    // With layers of somebody else's the program has another name, under which shells know it.
-    let path = env::args_os().next().map(PathBuf::from).unwrap_or_default();
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    CompleteEnv::with_factory(program).bin(name).complete();
+    #[cfg(feature = "completion")]
+    completion::complete(program);
     let read = Arguments::from_arg_matches(&program().get_matches());
     read.unwrap_or_else(|wrong| wrong.exit()).command.run()
 }
 
 /// The program's commands and options.
 fn program() -> clap::Command {
-    examples::shown(completion::with_names(Arguments::command()))
+    let program = examples::shown(Arguments::command());
+    match LEFT_OUT {
+        "" => program,
+        left_out => program.after_help(format!("Built without {left_out}; a build with the default features has it.")),
+    }
 }
+
+/// What this program was built without.
+const LEFT_OUT: &str = match (cfg!(feature = "live"), cfg!(feature = "papers"), cfg!(feature = "bench")) {
+    (true, true, true) => "",
+    (false, ..) => "volumes",
+    (_, false, _) => "the papers' studies",
+    (.., false) => "benchmarks",
+};
 
 impl Command {
     fn run(self) -> Result<()> {
@@ -109,27 +134,42 @@ impl Command {
             Self::Advise(command) => command.run(),
             Self::Bound(command) => command.run(),
             Self::Replay(command) => command.run(),
+            #[cfg(feature = "papers")]
             Self::Reproduce(command) => command.run(),
             Self::Report(command) => command.run(),
             Self::Sweep(command) => command.run(),
             Self::Trace(command) => command.run(),
             Self::List(command) => command.run(),
             Self::Validate(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Explore(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Format(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Serve(command) => command.run(),
             #[cfg(feature = "web")]
             Self::Web(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Status(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Top(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Clean(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Grow(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Check(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Scrub(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Probe(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Inspect(command) => command.run(),
+            #[cfg(feature = "live")]
             Self::Dump(command) => command.run(),
+            #[cfg(feature = "bench")]
             Self::Bench(args) => imbrex_bench::run(&args),
+            #[cfg(feature = "live")]
             Self::Manual(command) => command.run(program()),
             Self::Help(help) => help.run(program()),
         }
@@ -149,7 +189,18 @@ fn exit_code(done: Result<()>) -> ExitCode {
         }
         Err(e) => {
             say::note(format_args!("error: {}", say::one_line(&e.to_string())));
-            e.downcast_ref::<imbrex_volumes::check::Found>().map_or(ExitCode::FAILURE, |found| found.status.into())
+            failure(&e)
         }
     }
+}
+
+/// What a failed check found has a status of its own.
+#[cfg(feature = "live")]
+fn failure(error: &Error) -> ExitCode {
+    error.downcast_ref::<imbrex_volumes::check::Found>().map_or(ExitCode::FAILURE, |found| found.status.into())
+}
+
+#[cfg(not(feature = "live"))]
+fn failure(_: &Error) -> ExitCode {
+    ExitCode::FAILURE
 }

@@ -25,7 +25,7 @@ pub use imbrex_core::config::{ConfigError, Field};
 pub use imbrex_core::info::{Family, LayerInfo, Make};
 
 /// Every layer that Imbrex comes with, in the order in which it is listed: the baseline, and those of each family.
-pub const ALL: &[LayerInfo] = &joined::<{ count() }>();
+pub static ALL: &[LayerInfo] = &joined::<{ count() }>();
 
 /// The families' lists of layers, in the order in which they are shown.
 const FAMILIES: [&[LayerInfo]; 6] =

@@ -4,8 +4,11 @@ use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 
 use flate2::write::GzEncoder;
+#[cfg(feature = "compression")]
 use liblzma::bufread::XzDecoder;
+#[cfg(feature = "compression")]
 use liblzma::stream::{CONCATENATED, Stream};
+#[cfg(feature = "compression")]
 use liblzma::write::XzEncoder;
 
 /// How a file is compressed.
@@ -42,16 +45,20 @@ impl Compression {
     pub(super) fn decode(self, file: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::None => Box::new(file),
+            #[cfg(feature = "compression")]
             Self::Zstd => {
                 let mut decoder = zstd::Decoder::with_buffer(file)?;
                 decoder.window_log_max(Self::MEMORY_BYTES.ilog2())?;
                 Box::new(decoder)
             }
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+            #[cfg(feature = "compression")]
             Self::Xz => {
                 let stream = Stream::new_stream_decoder(Self::MEMORY_BYTES, CONCATENATED)?;
                 Box::new(XzDecoder::new_stream(file, stream))
             }
+            #[cfg(not(feature = "compression"))]
+            Self::Zstd | Self::Xz => return Err(self.not_built()),
         })
     }
 }
@@ -80,21 +87,34 @@ impl Compression {
     pub(super) fn encode<W: Write>(self, sink: W) -> io::Result<Encoder<W>> {
         Ok(match self {
             Self::None => Encoder::Plain(sink),
+            #[cfg(feature = "compression")]
             Self::Zstd => Encoder::Zstd(zstd::Encoder::new(sink, zstd::DEFAULT_COMPRESSION_LEVEL)?),
             Self::Gzip => Encoder::Gzip(GzEncoder::new(sink, flate2::Compression::default())),
+            #[cfg(feature = "compression")]
             Self::Xz => Encoder::Xz(XzEncoder::new(sink, XZ_PRESET)),
+            #[cfg(not(feature = "compression"))]
+            Self::Zstd | Self::Xz => return Err(self.not_built()),
         })
+    }
+
+    #[cfg(not(feature = "compression"))]
+    fn not_built(self) -> io::Error {
+        let reason = format!("this build knows no {self}; build Imbrex with its feature compression");
+        io::Error::new(io::ErrorKind::Unsupported, reason)
     }
 }
 
 /// The preset that `xz` uses when none is asked for.
+#[cfg(feature = "compression")]
 const XZ_PRESET: u32 = 6;
 
 /// A compressor.
 pub(super) enum Encoder<W: Write> {
     Plain(W),
+    #[cfg(feature = "compression")]
     Zstd(zstd::Encoder<'static, W>),
     Gzip(GzEncoder<W>),
+    #[cfg(feature = "compression")]
     Xz(XzEncoder<W>),
 }
 
@@ -103,8 +123,10 @@ impl<W: Write> Encoder<W> {
     pub(super) fn finish(self) -> io::Result<()> {
         let mut sink = match self {
             Self::Plain(sink) => sink,
+            #[cfg(feature = "compression")]
             Self::Zstd(encoder) => encoder.finish()?,
             Self::Gzip(encoder) => encoder.finish()?,
+            #[cfg(feature = "compression")]
             Self::Xz(encoder) => encoder.finish()?,
         };
         sink.flush()
@@ -115,8 +137,10 @@ impl<W: Write> Write for Encoder<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(sink) => sink.write(bytes),
+            #[cfg(feature = "compression")]
             Self::Zstd(encoder) => encoder.write(bytes),
             Self::Gzip(encoder) => encoder.write(bytes),
+            #[cfg(feature = "compression")]
             Self::Xz(encoder) => encoder.write(bytes),
         }
     }
@@ -124,8 +148,10 @@ impl<W: Write> Write for Encoder<W> {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(sink) => sink.flush(),
+            #[cfg(feature = "compression")]
             Self::Zstd(encoder) => encoder.flush(),
             Self::Gzip(encoder) => encoder.flush(),
+            #[cfg(feature = "compression")]
             Self::Xz(encoder) => encoder.flush(),
         }
     }

@@ -140,6 +140,7 @@ pub use imbrex_core::{
 };
 #[doc(inline)]
 pub use imbrex_engine as perform;
+#[cfg(feature = "explore")]
 #[doc(inline)]
 pub use imbrex_explorer as explore;
 #[doc(inline)]

@@ -160,7 +160,7 @@ fn shorten(arguments: &mut Vec<String>) {
 /// The README's two commands, which build what is under test and run this test, and what takes long and is run by the
 /// tests that look at its rows, in results.rs, tables.rs, bench.rs and rebuild.rs.
 const RUN_ELSEWHERE: [&str; 5] = [
-    "cargo run --release -- compare",
+    "cargo run --release -p imbrex-cli --no-default-features -- compare",
     "make test",
     "imbrex validate",
     "imbrex validate --disksim DIR",

@@ -6,7 +6,7 @@ use super::{Comparison, Numbers, ValidateError, Verdict};
 use crate::replay::{ReplayError, ReplayOptions, Simulation, disk, space};
 use imbrex_core::block::Pba;
 use imbrex_core::drive::DrivePreset;
-use imbrex_explorer::Dice;
+use imbrex_core::random::Random;
 use imbrex_layers as layers;
 
 const DRIVE: &str = "st8000as0002";
@@ -80,10 +80,10 @@ fn clean_ms(part: f64, dirty: u32, among: u32, scratch: bool) -> Result<f64, Rep
         Some((first, u64::from(bands.extent(band).blocks)))
     });
     let (first, blocks) = band.unwrap_or((0, 1));
-    let mut dice = Dice::new(1);
+    let mut random = Random::new(1);
     // A write every 20 ms, and long after the last of them one more, so that there is idle time.
     let count = u64::from(dirty * among);
-    let block = |i: u64| first + i % u64::from(among) * blocks + dice.below(blocks);
+    let block = |i: u64| first + i % u64::from(among) * blocks + random.below(blocks);
     let mut writes: Vec<_> = (0..count).zip((0..count).map(block)).map(|(i, block)| (i * 20_000_000, block)).collect();
     writes.push((count * 20_000_000 + 600_000_000_000, 0));
     let outcome = simulation.run(&mut Writes::new(writes.into_iter()), &mut ())?;

@@ -19,7 +19,7 @@ use crate::replay::{Configured, Device, NoTime, ReplayError, ReplayOptions, Simu
 use imbrex_core::bands::BandRun;
 use imbrex_core::block::Pba;
 use imbrex_core::media::Conventional;
-use imbrex_explorer::Dice;
+use imbrex_core::random::Random;
 use imbrex_layers as layers;
 
 /// How far a ratio may be from its closed form, in percent of it.
@@ -81,11 +81,11 @@ fn disk(cache: u32, bands: u32, options: &ReplayOptions) -> Result<Simulation, R
 /// Flash of which the cache is all, rewritten in place, and the disk behind it. The disk's cache is `cache` long.
 fn without_regions(cache: u32) -> Result<f64, ReplayError> {
     let simulation = stack("lru-cache", &toml::Table::new(), FRAMES, cache, BANDS, 2)?;
-    let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
+    let (mut random, capacity) = (Random::new(1), simulation.capacity());
     let half = u64::from(BANDS) / 2;
     let mut watch = Watch::new(5 * half, 45 * half);
     let writes = 24 * u64::from(cache + BANDS);
-    simulation.run(&mut Writes::new((0..writes).map(move |_| (0, dice.below(capacity)))), &mut watch)?;
+    simulation.run(&mut Writes::new((0..writes).map(move |_| (0, random.below(capacity)))), &mut watch)?;
     Ok(rewritten(&watch))
 }
 
@@ -125,11 +125,11 @@ fn with_pore(period: f64, region: f64) -> Result<f64, ReplayError> {
         fields.map(|(key, blocks)| (key.to_owned(), toml::Value::Integer(blocks as i64))).into_iter().collect();
     let bands = (REGIONS * region).div_ceil(BAND_BLOCKS.into());
     let simulation = stack("pore", &config, frames, DISK_CACHE, bands as u32, 2)?;
-    let mut dice = Dice::new(1);
+    let mut random = Random::new(1);
     let mut watch = Watch::new(2 * bands, 6 * bands);
     // Some writes hit.
     let writes = u64::from(frames) + 11 * REGIONS * period;
-    let blocks = (0..writes).map(move |_| (0, dice.below(REGIONS * region)));
+    let blocks = (0..writes).map(move |_| (0, random.below(REGIONS * region)));
     simulation.run(&mut Writes::new(blocks), &mut watch)?;
     Ok(rewritten(&watch))
 }
@@ -141,8 +141,8 @@ fn with_regions(period: f64, region: f64) -> Result<f64, ReplayError> {
     let options = ReplayOptions { idle: false, window: Some(Window::Requests(turn)), ..ReplayOptions::default() };
     let bands = (REGIONS * region).div_ceil(BAND_BLOCKS.into()) as u32;
     let simulation = disk(DISK_CACHE, bands, &options)?;
-    let mut dice = Dice::new(1);
-    let block = move |i: u64| i / period % REGIONS * region + dice.below(region);
+    let mut random = Random::new(1);
+    let block = move |i: u64| i / period % REGIONS * region + random.below(region);
     let rewrites = u64::from(bands);
     let mut watch = Watch::new(2 * rewrites, 6 * rewrites);
     simulation.run(&mut Writes::new((0..8 * turn).map(block).map(|block| (0, block))), &mut watch)?;

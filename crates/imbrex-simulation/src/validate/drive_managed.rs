@@ -15,7 +15,7 @@ use crate::replay::{Configured, Device, NoTime, Outcome, ReplayError, ReplayOpti
 use imbrex_core::bands::BandRun;
 use imbrex_core::block::Pba;
 use imbrex_core::media::Banded;
-use imbrex_explorer::Dice;
+use imbrex_core::random::Random;
 use imbrex_layers as layers;
 
 /// How far a count may be from its closed form, in percent of it.
@@ -155,9 +155,9 @@ impl Point {
         let options = ReplayOptions { idle: false, window, ..ReplayOptions::default() };
         let bands = BandRun { bands: self.bands, band_blocks: self.band_blocks };
         let simulation = skylight(slots, entries, self.of == Of::Writes, bands, &options)?;
-        let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
+        let (mut random, capacity) = (Random::new(1), simulation.capacity());
         let writes = 24 * (self.wait() as u64 + u64::from(self.bands));
-        simulation.run(&mut Writes::new((0..writes).map(move |_| (0, dice.below(capacity)))), watch)
+        simulation.run(&mut Writes::new((0..writes).map(move |_| (0, random.below(capacity)))), watch)
     }
 }
 
