@@ -106,8 +106,10 @@ impl Advise {
         let (budgets, trials) = (self.budgets.as_slice(), self.trials);
         let stages = Stages { disks: &disks, measure: &measure, budgets, trials, seed: SEARCH, jobs };
         let baselines = stages.baselines()?;
-        let measured = stages.run(&baselines)?;
+        let mut measured = stages.run(&baselines)?;
         let judge = Judge { budgets, is_named: !self.disks.is_empty() };
+        let recommended = |measured: &Measured<'_>| judge.choose(measured).map(|choice| choice.best.trial.clone());
+        stages.refine(&mut measured, recommended, &baselines)?;
         let Some(choice) = judge.choose(&measured) else {
             bail!("--budget: nothing that serves the workload keeps within it; allow more memory");
         };

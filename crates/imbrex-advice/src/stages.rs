@@ -122,6 +122,35 @@ impl<'a> Stages<'a> {
         Ok(Measured { layers, varied, late, refused })
     }
 
+    /// Looks for better layers and settings at the size that would be recommended: those that were found are the best
+    /// with the usual one. What is recommended then may have another size, which is looked at too.
+    ///
+    /// # Errors
+    /// As those of [`Stages::run`].
+    pub fn refine(
+        &self,
+        measured: &mut Measured<'a>,
+        recommended: impl Fn(&Measured<'a>) -> Option<Trial<'a>>,
+        baselines: &Baselines,
+    ) -> Result<()> {
+        let mut looked_at: Vec<Trial<'a>> = Vec::new();
+        while let Some(best) = recommended(measured) {
+            let is_usual = measured.layers.iter().any(|point| point.trial.is_sized_as(&best));
+            if is_usual || looked_at.iter().any(|trial| trial.is_sized_as(&best)) {
+                break;
+            }
+            let mut own: Vec<_> = measured.layers.iter().filter(|point| ptr::eq(point.trial.disk, best.disk)).collect();
+            own.sort_by(|one, other| one.score().total_cmp(&other.score()));
+            let trials: Vec<_> = own.iter().take(LEADERS).map(|point| point.trial.sized_as(&best)).collect();
+            let mut points = self.points(&trials, "trying layers of that size", baselines)?;
+            self.search(&mut points, self.trials.saturating_mul(CLOSER), |_, _| true, baselines, "trying settings")?;
+            points.iter_mut().try_for_each(|point| point.price(self.measure))?;
+            measured.varied.extend(points);
+            looked_at.push(best);
+        }
+        Ok(())
+    }
+
     /// A point as it is, but with requests that arrive faster; nothing if the layer refuses them.
     ///
     /// # Errors
@@ -237,10 +266,8 @@ impl<'a> Stages<'a> {
                 all.extend(sizes.map(|buffer| Trial { buffer, ..trial.clone() }));
             }
             Room::Field(field, values) if trial.layer.fields.iter().any(|known| known.key == field) => {
-                all.extend(values.iter().map(|value| {
-                    let set = trial.settings.iter().cloned().chain([format!("{field}={value}")]);
-                    trial.with(&set.collect::<Vec<_>>())
-                }));
+                let sizes = values.iter().map(|value| Some(format!("{field}={value}")));
+                all.extend(sizes.map(|size| Trial { size, ..trial.clone() }));
             }
             _ => {}
         }

@@ -27,6 +27,8 @@ pub struct Trial<'a> {
     pub layer: &'static LayerInfo,
     /// Fields that are set, written as `FIELD=VALUE`.
     pub settings: Vec<String>,
+    /// The field that a buyer varies, in the same way, where that is a field.
+    pub size: Option<String>,
     /// The buffer of a layer that has one.
     pub buffer: BufferSize,
     /// Bytes of its map that may be in memory, if not all.
@@ -70,12 +72,24 @@ pub type Baseline = [Row];
 impl<'a> Trial<'a> {
     /// The layer with its defaults.
     pub fn new(disk: &'a Disk, layer: &'static LayerInfo, buffer: BufferSize) -> Self {
-        Self { disk, layer, settings: Vec::new(), buffer, map_memory: None, speed: NonZeroU64::MIN }
+        Self { disk, layer, settings: Vec::new(), size: None, buffer, map_memory: None, speed: NonZeroU64::MIN }
     }
 
     /// The same with other settings.
     pub fn with(&self, settings: &[String]) -> Self {
         Self { settings: settings.to_vec(), ..self.clone() }
+    }
+
+    /// The same with as much of what a buyer may vary as `other` has.
+    pub fn sized_as(&self, other: &Self) -> Self {
+        let Self { size, buffer, map_memory, .. } = other.clone();
+        Self { size, buffer, map_memory, ..self.clone() }
+    }
+
+    /// Whether it is of the same disk and has as much of what a buyer may vary.
+    pub fn is_sized_as(&self, other: &Self) -> bool {
+        let size = |trial: &Self| (trial.size.clone(), trial.buffer, trial.map_memory);
+        ptr::eq(self.disk, other.disk) && size(self) == size(other)
     }
 
     /// Replays all workloads. `baseline` is what a conventional disk does with them, of which far slower ones are left.
@@ -103,9 +117,15 @@ impl<'a> Trial<'a> {
         Ok(Ran::Done { rows, memory_bytes })
     }
 
+    /// Fields that are set of it, beside those that its kind of disk always sets.
+    pub fn fields(&self) -> impl Iterator<Item = &String> {
+        self.size.iter().chain(&self.settings)
+    }
+
     /// Its fields as `--set` takes them, those among them that its kind of disk always sets.
     fn set(&self) -> impl Iterator<Item = String> {
-        let own = self.disk.kind.set.iter().copied().chain(self.settings.iter().map(String::as_str));
+        let own = self.disk.kind.set.iter().copied();
+        let own = own.chain(self.fields().map(String::as_str));
         own.map(|setting| format!("{}.{setting}", self.layer.name))
     }
 

@@ -33,7 +33,7 @@ pub struct Told<'t, 'a> {
 /// A layer with its settings, as tables call it.
 pub fn called(point: &Point<'_>) -> String {
     let map = point.trial.map_memory.map(|most| format!("{} of map in memory", bytes(most)));
-    let with: Vec<_> = point.trial.settings.iter().cloned().chain(map).collect();
+    let with: Vec<_> = point.trial.fields().cloned().chain(map).collect();
     if with.is_empty() {
         point.trial.layer.name.to_owned()
     } else {
@@ -265,8 +265,8 @@ fn changed(point: &Point<'_>, best: &Point<'_>) -> String {
     if let Some(most) = point.trial.map_memory {
         return format!("{} of map in memory", bytes(most));
     }
-    let own = |setting: &&String| !best.trial.settings.contains(setting);
-    point.trial.settings.iter().find(own).cloned().unwrap_or_else(|| format!("{} of buffer", bytes(buffer(point))))
+    let own = |setting: &&String| best.trial.fields().all(|field| field != *setting);
+    point.trial.fields().find(own).cloned().unwrap_or_else(|| format!("{} of buffer", bytes(buffer(point))))
 }
 
 /// Bytes of the buffer of a point.
