@@ -108,7 +108,7 @@ impl Advise {
         let baselines = stages.baselines()?;
         let mut measured = stages.run(&baselines)?;
         let judge = Judge { budgets, is_named: !self.disks.is_empty() };
-        let recommended = |measured: &Measured<'_>| judge.choose(measured).map(|choice| choice.best.trial.clone());
+        let recommended = |measured: &_| judge.choose(measured).map(|choice| choice.best.trial.clone());
         stages.refine(&mut measured, recommended, &baselines)?;
         let Some(choice) = judge.choose(&measured) else {
             bail!("--budget: nothing that serves the workload keeps within it; allow more memory");
