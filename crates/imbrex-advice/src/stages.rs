@@ -145,7 +145,13 @@ impl<'a> Stages<'a> {
             let mut points = self.points(&trials, "trying layers of that size", baselines)?;
             self.search(&mut points, self.trials.saturating_mul(CLOSER), |_, _| true, baselines, "trying settings")?;
             points.iter_mut().try_for_each(|point| point.price(self.measure))?;
-            measured.varied.extend(points);
+            let found = points.into_iter().min_by(|one, other| one.score().total_cmp(&other.score()));
+            let known = measured.varied.iter_mut().find(|point| point.trial.is_sized_as(&best));
+            if let (Some(known), Some(found)) = (known, found)
+                && found.score() < known.score()
+            {
+                *known = found;
+            }
             looked_at.push(best);
         }
         Ok(())

@@ -260,13 +260,20 @@ fn with(point: &Point<'_>) -> String {
     format!("{}{}", called(point), of.unwrap_or_default())
 }
 
-/// What a point has of what a buyer may vary.
+/// What a point has of what a buyer may vary, and its layer and settings where they are not those of `best`.
 fn changed(point: &Point<'_>, best: &Point<'_>) -> String {
-    if let Some(most) = point.trial.map_memory {
-        return format!("{} of map in memory", bytes(most));
+    let (own, other) = (&point.trial, &best.trial);
+    let room = match (own.map_memory, &own.size) {
+        (Some(most), _) => format!("{} of map in memory", bytes(most)),
+        (_, Some(size)) => size.clone(),
+        _ => format!("{} of buffer", bytes(buffer(point))),
+    };
+    if (own.layer.name, &own.settings) == (other.layer.name, &other.settings) {
+        return room;
     }
-    let own = |setting: &&String| best.trial.fields().all(|field| field != *setting);
-    point.trial.fields().find(own).cloned().unwrap_or_else(|| format!("{} of buffer", bytes(buffer(point))))
+    let all: Vec<_> =
+        [room.as_str(), own.layer.name].into_iter().chain(own.settings.iter().map(String::as_str)).collect();
+    all.join(", ")
 }
 
 /// Bytes of the buffer of a point.

@@ -113,6 +113,20 @@ fn commands_repeat_what_is_said() {
     }
 }
 
+/// The settings that are best with the usual amount of flash are not with the tenth of it that is recommended.
+#[test]
+fn settings_are_looked_for_at_the_size_that_is_recommended() {
+    let rows = rows("proj_0 --requests 5000 --trials 2 --disk st8000as0002");
+    let (taken, kind) = (of(&rows, "recommended")[0], "flash cache");
+    let usual = of(&rows, "best_of_kind").into_iter().find(|row| row["kind"] == kind).unwrap();
+    assert!(taken["kind"] == kind && taken["buffer_bytes"] != usual["buffer_bytes"], "{taken}");
+    assert_ne!((&taken["layer"], &taken["config"]), (&usual["layer"], &usual["config"]));
+    // Each size is there once, with the best that was found for it.
+    let same =
+        |row: &&Value| row["kind"] == kind && row["buffer_bytes"] == taken["buffer_bytes"] && row["is"] != "faster";
+    assert_eq!(rows.iter().filter(same).count(), 1);
+}
+
 /// Twice as fast is what a trace with half the times is.
 #[test]
 fn requests_that_come_faster_are_those_of_a_faster_trace() {
