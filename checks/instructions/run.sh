@@ -11,6 +11,6 @@ trap 'rm -rf "$work"' EXIT
 
 need_programs valgrind:valgrind
 prepared
-# As the README has it built, so that nothing is built twice.
+# As the step before has it built, so that nothing is built twice.
 cargo build --quiet --release --locked --bin imbrex
 IMBREX=${CARGO_TARGET_DIR:-$(git rev-parse --show-toplevel)/target}/release/imbrex ./count.py "$@"
