@@ -9,6 +9,7 @@ mod bounds;
 mod completion;
 mod documentation;
 mod frontier;
+mod kept;
 mod lifetimes;
 mod links;
 mod manual;
