@@ -37,7 +37,7 @@ fn names(info: &LayerInfo) -> Vec<String> {
 
 fn drives(recording: Recording) -> &'static str {
     match recording {
-        Recording::Conventional => "--drive tiny-conventional",
+        Recording::Conventional => "--drive conventional-7200 --capacity 64MiB",
         Recording::Zoned | Recording::WholeZones => "--drive small-zoned --capacity 64MiB",
         Recording::Banded => "--drive small-banded --capacity 64MiB",
         Recording::Interlaced => "--drive imrsim --capacity 1GiB",
