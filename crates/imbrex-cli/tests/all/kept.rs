@@ -38,9 +38,10 @@ fn names(info: &LayerInfo) -> Vec<String> {
 fn drives(recording: Recording) -> &'static str {
     match recording {
         Recording::Conventional => "--drive conventional-7200 --capacity 64MiB",
-        Recording::Zoned | Recording::WholeZones => "--drive small-zoned --capacity 64MiB",
+        Recording::Zoned => "--drive small-zoned --capacity 64MiB",
+        Recording::WholeZones => "--drive small-zoned",
         Recording::Banded => "--drive small-banded --capacity 64MiB",
-        Recording::Interlaced => "--drive imrsim --capacity 1GiB",
+        Recording::Interlaced => "--drive imrsim --capacity 256MiB",
         Recording::Hybrid => "--drive small-hybrid",
         Recording::Flash => "--drive ssd-pore --capacity 64MiB",
         Recording::Cached => "--drive ssd-pore --drive small-banded --capacity 64MiB --capacity 64MiB",
