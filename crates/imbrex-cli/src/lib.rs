@@ -113,19 +113,17 @@ fn run() -> Result<()> {
 /// The program's commands and options.
 fn program() -> clap::Command {
     let program = examples::shown(Arguments::command());
-    match LEFT_OUT {
-        "" => program,
-        left_out => program.after_help(format!("Built without {left_out}; a build with the default features has it.")),
+    let parts = [
+        (cfg!(feature = "live"), "volumes"),
+        (cfg!(feature = "papers"), "the papers' studies"),
+        (cfg!(feature = "bench"), "benchmarks"),
+    ];
+    let left_out: Vec<_> = parts.iter().filter(|(is_built, _)| !is_built).map(|(_, part)| *part).collect();
+    if left_out.is_empty() {
+        return program;
     }
+    program.after_help(format!("Built without {}; a build with the default features has all.", left_out.join(", ")))
 }
-
-/// What this program was built without.
-const LEFT_OUT: &str = match (cfg!(feature = "live"), cfg!(feature = "papers"), cfg!(feature = "bench")) {
-    (true, true, true) => "",
-    (false, ..) => "volumes",
-    (_, false, _) => "the papers' studies",
-    (.., false) => "benchmarks",
-};
 
 impl Command {
     fn run(self) -> Result<()> {

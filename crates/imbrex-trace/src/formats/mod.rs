@@ -269,10 +269,12 @@ fn check(name: &str, format: TraceFormat, options: &FileOptions) -> Result<(), T
     }
 }
 
-/// A failed read is the disk's fault where the operating system says so, and the compressed stream's where it does not.
+/// A failed read is the disk's fault where the operating system says so, and the compressed stream's where it does not;
+/// unless this build cannot decode it at all.
 fn stream_error(name: &str, compression: Compression, cause: io::Error) -> TraceError {
     let file = name.into();
-    if compression == Compression::None || cause.raw_os_error().is_some() {
+    let is_not_built = cause.kind() == io::ErrorKind::Unsupported;
+    if compression == Compression::None || is_not_built || cause.raw_os_error().is_some() {
         TraceError::Read { file, cause }
     } else {
         TraceError::Damaged { file, compression, cause }

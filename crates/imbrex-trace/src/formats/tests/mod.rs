@@ -7,7 +7,7 @@ mod srt;
 mod text;
 mod wrong;
 
-use std::io::{Cursor, Write};
+use std::io::{self, Cursor, Write};
 
 use super::*;
 use crate::{Irregularities, TraceRequest};
@@ -320,4 +320,11 @@ fn files_that_cannot_be_opened_are_named() {
     let name = folder.path().display();
     assert_eq!(failed(folder.path()), format!("{name} is a directory; name one of the trace files in it"));
     assert!(failed(&folder.path().join("none")).starts_with(&format!("cannot open {name}/none: ")));
+}
+
+#[test]
+fn a_stream_that_this_build_cannot_decode_is_not_called_damaged() {
+    let said = |kind| stream_error("a.zst", Compression::Zstd, io::Error::from(kind)).to_string();
+    assert!(!said(io::ErrorKind::Unsupported).contains("damaged"));
+    assert!(said(io::ErrorKind::InvalidData).contains("damaged"));
 }
