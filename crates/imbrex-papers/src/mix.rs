@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use anyhow::Result;
 use imbrex::replay::{Observer, ReplayOptions, Window, WindowOutcome};
-use imbrex::trace::derived::writes::Writes;
+use imbrex::trace::derived::held::Held;
 use imbrex::trace::{TraceError, TraceInfo, TraceRequest, TraceSource, Workload};
 use imbrex_runs::case::Case;
 use imbrex_runs::chosen::Chosen;
@@ -135,9 +135,9 @@ fn followed(workloads: &[Workload], writes: u64) -> Result<(Known, u64)> {
     let reading = Progress::of_pieces("reading", workloads.len() + 1);
     let watched = |at: usize| Watched::new(&workloads[at], None, &reading);
     let mut source = Followed { halves: [watched(0)?, watched(1)?], left: [writes; 2], end_ns: 0, at: 0 };
-    let all = Writes::of(workloads[0].clone(), &mut source)?;
+    let all = Held::writes(workloads[0].clone(), &mut source)?;
     let first = writes - source.left[0];
-    let known = Known::survey(Workload::Writes(Box::new(all)), None, None, &reading)?;
+    let known = Known::survey(Workload::Held(Box::new(all)), None, None, &reading)?;
     Ok((known, first))
 }
 

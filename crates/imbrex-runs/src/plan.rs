@@ -16,6 +16,8 @@ use crate::settled::Settled;
 use crate::specification::Specification;
 use crate::workload::Known;
 
+/// Bytes that the requests of all workloads may take in memory, where they are replayed more than once.
+pub const HELD_BYTES: usize = 256 << 20;
 /// The layers that are compared when none are named.
 const LAYERS: [&str; 3] = ["conventional", "in-place", "fifo-log"];
 
@@ -62,8 +64,11 @@ impl<'a> Plan<'a> {
     pub fn read(&self, workloads: &[Workload], progress: &Progress) -> Result<Vec<Known>> {
         let requests = self.specification.setup.requests;
         let times = self.specification.setup.repeat.map_or(1, NonZeroU64::get);
+        let is_again = self.cases.len() > 1 || times > 1;
+        let held = if is_again { HELD_BYTES / workloads.len().max(1) } else { 0 };
         let survey = |workload: &Workload| {
-            Known::survey(workload.clone(), requests, self.dense, progress).map(|known| known.repeated(times))
+            let known = Known::survey_and_hold(workload.clone(), requests, self.dense, held, progress)?;
+            Ok(known.repeated(times))
         };
         parallel::each(self.specification.jobs(), workloads, survey)
     }

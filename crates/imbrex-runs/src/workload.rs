@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 
 use anyhow::Result;
 use imbrex::trace::derived::dense::{Dense, Numbering};
+use imbrex::trace::derived::held::Holding;
 use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload, doubt};
 use imbrex_terminal::progress::{Piece, Progress};
 
@@ -22,6 +23,8 @@ pub(crate) const OF_FILES: &[&str] = &["trace_format", "volume", "event"];
 #[derive(Clone)]
 pub struct Known {
     workload: Workload,
+    /// Its requests, where they are held in memory.
+    held: Option<Workload>,
     limit: u64,
     /// How often it is replayed in succession.
     passes: Passes,
@@ -118,6 +121,21 @@ impl Known {
         dense: Option<u32>,
         progress: &Progress,
     ) -> Result<Self> {
+        Self::survey_and_hold(workload, requests, dense, 0, progress)
+    }
+
+    /// The same; its requests stay in memory, if they take no more than `most` bytes, so that nothing is read or generated
+    /// again for each run.
+    ///
+    /// # Errors
+    /// Those of [`Known::survey`].
+    pub fn survey_and_hold(
+        workload: Workload,
+        requests: Option<NonZeroU64>,
+        dense: Option<u32>,
+        most: usize,
+        progress: &Progress,
+    ) -> Result<Self> {
         let (workload, requests) = match dense {
             Some(block_bytes) => (self::dense(&workload, requests, block_bytes, progress)?, None),
             None => (workload, requests),
@@ -125,10 +143,12 @@ impl Known {
         let limit = requests.map_or(u64::MAX, NonZeroU64::get);
         let mut source = Watched::new(&workload, requests, progress)?;
         let info = source.info().clone();
-        let range = workload.range_of(&mut source)?;
+        let mut holding = Holding::new(&mut source, most / size_of::<TraceRequest>());
+        let range = workload.range_of(&mut holding)?;
+        let held = holding.held(&workload).map(|held| Workload::Held(Box::new(held)));
         source.tell();
         let volume = source.volume();
-        Ok(Self { workload, limit, passes: Passes::ONE, speed: 1, info, volume, range })
+        Ok(Self { workload, held, limit, passes: Passes::ONE, speed: 1, info, volume, range })
     }
 
     /// The workload `times` times in succession. Each pass begins as long after the last request of the one before as
@@ -164,7 +184,7 @@ impl Known {
         let limit = repeated.range.requests;
         workload.set_requests(limit);
         let passes = Passes { times: 1, shown_as_one: repeated.passes.times, ..repeated.passes };
-        Self { workload, limit, passes, ..repeated }
+        Self { workload, held: None, limit, passes, ..repeated }
     }
 
     /// The same; whoever is shown how far it is sees as many requests as one pass has.
@@ -186,10 +206,11 @@ impl Known {
     pub fn open<'a>(&self, progress: &'a Progress) -> Result<Watched<'a>, TraceError> {
         let again = self.passes;
         let shown = Shown::Requests { progress, unseen: 0, of_one: again.shown_as_one };
-        let first = Watched::limited(&self.workload, self.limit, shown)?;
+        let opened = self.held.as_ref().unwrap_or(&self.workload);
+        let first = Watched::limited(opened, self.limit, shown)?;
         let is_repeated = again.times > 1;
         Ok(Watched {
-            again: is_repeated.then(|| Again { workload: self.workload.clone(), of: again, done: 0 }),
+            again: is_repeated.then(|| Again { workload: opened.clone(), of: again, done: 0 }),
             speed: self.speed,
             ..first
         })

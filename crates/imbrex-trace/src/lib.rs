@@ -34,8 +34,8 @@ pub mod write;
 
 pub use compression::Compression;
 use derived::dense::Dense;
+use derived::held::Held;
 use derived::prepopulated::Prepopulated;
-use derived::writes::Writes;
 pub use doubts::doubt;
 pub use error::{Position, Problem, TraceError};
 pub use folder::traces_in;
@@ -178,8 +178,8 @@ pub enum Workload {
     Dense(Box<Dense>),
     /// Another workload behind writes of its own in another order, see [`derived`].
     Prepopulated(Box<Prepopulated>),
-    /// The writes of another workload, held in memory, see [`derived`].
-    Writes(Box<Writes>),
+    /// Some of the requests of another workload, held in memory, see [`derived`].
+    Held(Box<Held>),
     /// Requests of the program that embeds the library, see [`provided`].
     Provided(Provided),
 }
@@ -193,7 +193,7 @@ impl Workload {
             Self::Profile(profile) => Ok(Box::new(ProfileSource::new(profile)?)),
             Self::Dense(dense) => Ok(Box::new(dense.open()?)),
             Self::Prepopulated(prepopulated) => Ok(Box::new(prepopulated.open()?)),
-            Self::Writes(writes) => Ok(Box::new(writes.open())),
+            Self::Held(held) => Ok(Box::new(held.open())),
             Self::Provided(provided) => provided.open(),
         }
     }
@@ -221,7 +221,7 @@ impl Workload {
             Self::Synthetic(_) | Self::Profile(_) | Self::Provided(_) => None,
             Self::Dense(dense) => dense.original().file(),
             Self::Prepopulated(prepopulated) => prepopulated.original().file(),
-            Self::Writes(writes) => writes.original().file(),
+            Self::Held(held) => held.original().file(),
         }
     }
 
@@ -234,14 +234,14 @@ impl Workload {
             Self::Profile(profile) => Some(profile.seed),
             Self::Dense(dense) => dense.original().seed(),
             Self::Prepopulated(prepopulated) => prepopulated.original().seed(),
-            Self::Writes(writes) => writes.original().seed(),
+            Self::Held(held) => held.original().seed(),
         }
     }
 
     /// Draws from `seed`; changes nothing about a file, nor about what was made from another workload.
     pub fn set_seed(&mut self, seed: u64) {
         match self {
-            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Writes(_) | Self::Provided(_) => {}
+            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Held(_) | Self::Provided(_) => {}
             Self::Synthetic(spec) => spec.seed = seed,
             Self::Profile(profile) => profile.seed = seed,
         }
@@ -250,7 +250,7 @@ impl Workload {
     /// Generates `requests` requests; changes nothing about a file, nor about what was made from another workload.
     pub fn set_requests(&mut self, requests: u64) {
         match self {
-            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Writes(_) | Self::Provided(_) => {}
+            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Held(_) | Self::Provided(_) => {}
             Self::Synthetic(spec) => spec.requests = requests,
             Self::Profile(profile) => profile.shortened = Some(requests),
         }

@@ -10,8 +10,8 @@ use imbrex::layers;
 use imbrex::plan::Why;
 use imbrex::replay::{BandsLook, BufferSize, Observer, ReplayOptions, WarmUp, Window, WindowOutcome};
 use imbrex::trace::Workload;
+use imbrex::trace::derived::held::Held;
 use imbrex::trace::derived::prepopulated::{Prepopulated, Prepopulation};
-use imbrex::trace::derived::writes::Writes;
 use imbrex_runs::case::{Case, Fit};
 use imbrex_runs::chosen::Chosen;
 use imbrex_runs::parallel;
@@ -124,8 +124,8 @@ fn aged(
 ) -> Result<Vec<Aged>> {
     let reading = Progress::of_pieces("reading", workloads.len());
     let writes = parallel::each(jobs, workloads, |(_, workload)| {
-        let writes = Writes::of(workload.clone(), &mut Watched::new(workload, requests, &reading)?)?;
-        Ok(Workload::Writes(Box::new(writes)))
+        let writes = Held::writes(workload.clone(), &mut Watched::new(workload, requests, &reading)?)?;
+        Ok(Workload::Held(Box::new(writes)))
     })?;
     drop(reading);
     let cases: Vec<_> = (0..writes.len()).flat_map(|at| levels.iter().map(move |&level| (at, level))).collect();

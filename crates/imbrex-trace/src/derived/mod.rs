@@ -1,12 +1,12 @@
 //! Workloads that are made from others: the same requests elsewhere ([`dense`]), others before them ([`prepopulated`]),
-//! or some of them left out ([`writes`]). What a pass over the original has told is kept, so that opening one again
-//! takes no second pass.
+//! or all or some of them held in memory ([`held`]). What a pass over the original has told is kept, so that opening one
+//! again takes no second pass.
 
 pub mod dense;
+pub mod held;
 pub mod prepopulated;
 #[cfg(test)]
 mod tests;
-pub mod writes;
 
 use super::{TraceError, TraceSource, Workload};
 

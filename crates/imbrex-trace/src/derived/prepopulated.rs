@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::Limited;
-use super::writes::gathered;
+use super::held::gathered_writes;
 use crate::{Irregularities, TraceError, TraceInfo, TraceRequest, TraceSource, Workload};
 use imbrex_core::random::Random;
 
@@ -43,7 +43,7 @@ impl Prepopulation {
     /// When `share` is not from 0 to 1.
     pub fn of(source: &mut dyn TraceSource, share: f64, seed: u64) -> Result<Self, TraceError> {
         assert!((0.0..=1.0).contains(&share), "{share} is no share");
-        let (all, requests) = gathered(source)?;
+        let (all, requests) = gathered_writes(source)?;
         let mut chunks = chunks(&all);
         // Each number of millionths has a stream of its own.
         let mut random = Random::new(seed ^ ((share * 1e6) as u64) << 32);

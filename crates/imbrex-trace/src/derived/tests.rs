@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::dense::{Dense, Numbering};
+use super::held::{Held, Holding};
 use super::prepopulated::{Prepopulated, Prepopulation};
-use super::writes::Writes;
 use crate::{TraceFile, TraceRequest, Workload};
 use imbrex_core::block::Access;
 
@@ -180,8 +180,8 @@ fn a_share_is_taken_exactly_and_shuffled_by_itself() {
 #[test]
 fn writes_alone_are_aged_as_they_are_among_reads() {
     let (_file, workload) = paced(100);
-    let alone = Writes::of(workload.clone(), &mut *workload.open().unwrap()).unwrap();
-    let alone = Workload::Writes(Box::new(alone));
+    let alone = Held::writes(workload.clone(), &mut *workload.open().unwrap()).unwrap();
+    let alone = Workload::Held(Box::new(alone));
     assert_eq!(alone.open().unwrap().info(), workload.open().unwrap().info());
     let writes = |requests: Vec<TraceRequest>| -> Vec<TraceRequest> {
         requests.into_iter().filter(|request| request.access == Access::Write).collect()
@@ -191,4 +191,24 @@ fn writes_alone_are_aged_as_they_are_among_reads() {
     let (among_reads, as_many) = prepopulated(&workload, 0.5, 1);
     assert_eq!((aged, before), (writes(among_reads), as_many));
     assert_eq!(alone.file(), workload.file());
+}
+
+#[test]
+fn requests_are_held_as_they_were_read_unless_there_are_too_many() {
+    let (_file, workload) = paced(100);
+    let held = |most: usize| {
+        let mut source = workload.open().unwrap();
+        let mut holding = Holding::new(&mut *source, most);
+        let range = workload.range_of(&mut holding).unwrap();
+        (range, holding.held(&workload).map(|held| Workload::Held(Box::new(held))))
+    };
+    let requests = all(&workload).0;
+    let (range, whole) = held(requests.len());
+    assert_eq!(range, workload.range().unwrap());
+    let whole = whole.unwrap();
+    assert_eq!(all(&whole).0, requests);
+    assert_eq!(whole.open().unwrap().info(), workload.open().unwrap().info());
+    assert_eq!((whole.file(), whole.range().unwrap()), (workload.file(), range));
+    assert_eq!(held(requests.len() - 1), (range, None));
+    assert_eq!(held(0).1, None);
 }
