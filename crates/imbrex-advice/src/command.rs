@@ -9,6 +9,7 @@ use clap::Args;
 use imbrex::trace::traces_in;
 use imbrex_runs::page::PageArgument;
 use imbrex_runs::parallel;
+use imbrex_runs::plan::HELD_BYTES;
 use imbrex_runs::trace_files::TraceFiles;
 use imbrex_runs::values::requests;
 use imbrex_runs::workload::{self, Known};
@@ -69,9 +70,10 @@ pub struct Advise {
     seed: Option<u64>,
     #[command(flatten)]
     traces: TraceFiles,
-    /// Settings of each layer that are tried, its defaults first, and three times as many of the best two of each kind
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    trials: u32,
+    /// Settings of each layer that are tried, its defaults first, half of them where that makes no difference, and three times
+    /// as many of the best two of each kind; otherwise 8, and 4 where there are more than 400,000 requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    trials: Option<u32>,
     /// Runs at a time; the default is the number of cores
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroU32>,
@@ -86,6 +88,10 @@ fn time(text: &str) -> Result<u64, String> {
     nanoseconds(text).filter(|ns| *ns > 0).ok_or_else(remedy)
 }
 
+/// Settings of each layer that are tried, and how many of a workload with more requests.
+const TRIALS: u32 = 8;
+const FEW_TRIALS: u32 = 4;
+const LONG: u64 = 400_000;
 /// The seed of the search for settings.
 const SEARCH: u64 = 1;
 
@@ -103,7 +109,7 @@ impl Advise {
         let jobs = self.jobs.map_or_else(parallel::cores, |jobs| jobs.get() as usize);
         let known = self.known(jobs)?;
         let measure = Measure { known: &known, demand: self.demand(), prices: Prices::with(&self.prices) };
-        let (budgets, trials) = (self.budgets.as_slice(), self.trials);
+        let (budgets, trials) = (self.budgets.as_slice(), self.trials.unwrap_or_else(|| trials(&known)));
         let stages = Stages { disks: &disks, measure: &measure, budgets, trials, seed: SEARCH, jobs };
         let baselines = stages.baselines()?;
         let mut measured = stages.run(&baselines)?;
@@ -150,8 +156,9 @@ impl Advise {
         let names = self.workloads.iter().map(|name| traces(name)).collect::<Result<Vec<_>>>()?.concat();
         let workloads = workload::named(&names, self.requests, self.seed, &self.traces.options())?;
         let reading = Progress::of_pieces("reading", workloads.len());
+        let held = HELD_BYTES / workloads.len().max(1);
         let known = parallel::each(jobs, &workloads, |workload| {
-            Known::survey(workload.clone(), self.requests, None, &reading)
+            Known::survey_and_hold(workload.clone(), self.requests, None, held, &reading)
         })?;
         match known.iter().find(|known| known.range.requests == 0) {
             Some(known) => bail!("{}: it has no requests", known.info.name),
@@ -188,6 +195,12 @@ impl Advise {
         let asked = self.asked();
         all.into_iter().flat_map(|(point, is)| AdviceRow::of(point, is, &asked)).collect()
     }
+}
+
+/// Settings that are tried if nobody says how many: a long workload is replayed less often.
+fn trials(known: &[Known]) -> u32 {
+    let requests: u64 = known.iter().map(|known| known.range.requests).sum();
+    if requests > LONG { FEW_TRIALS } else { TRIALS }
 }
 
 /// The traces in a folder; anything else is itself.

@@ -15,6 +15,7 @@ mod kinds;
 mod pages;
 mod prices;
 mod row;
+mod settings;
 mod stages;
 mod trial;
 mod words;

@@ -9,8 +9,6 @@ use imbrex::layers;
 use imbrex::replay::BufferSize;
 use imbrex_runs::parallel;
 use imbrex_runs::row::Row;
-use imbrex_runs::search::spaces::timed;
-use imbrex_runs::search::{search, size};
 use imbrex_terminal::progress::Progress;
 
 use crate::kinds::{Disk, Room};
@@ -21,11 +19,8 @@ use crate::trial::{Baseline, Measure, Point, Ran, Trial};
 const BUFFER: BufferSize = BufferSize::Percent(1.0);
 /// The part of a map in memory that is tried beside all of it.
 const MAP_PART: u64 = 8;
-/// How many times as long as the best of its disk a layer takes whose settings are not looked at.
-const FAR: f64 = 5.0;
-/// Layers of a kind whose settings are looked at more closely, and how many times as many of them.
-const LEADERS: usize = 2;
-const CLOSER: u32 = 3;
+/// Layers of a disk whose settings are looked at in the size that would be recommended.
+pub const LEADERS: usize = 2;
 /// How many times as fast requests arrive to see what that breaks.
 pub const FASTER: NonZeroU64 = NonZeroU64::new(2).unwrap();
 
@@ -143,7 +138,7 @@ impl<'a> Stages<'a> {
             own.sort_by(|one, other| one.score().total_cmp(&other.score()));
             let trials: Vec<_> = own.iter().take(LEADERS).map(|point| point.trial.sized_as(&best)).collect();
             let mut points = self.points(&trials, "trying layers of that size", baselines)?;
-            self.search(&mut points, self.trials.saturating_mul(CLOSER), |_, _| true, baselines, "trying settings")?;
+            self.settle(&mut points, baselines)?;
             points.iter_mut().try_for_each(|point| point.price(self.measure))?;
             let found = points.into_iter().min_by(|one, other| one.score().total_cmp(&other.score()));
             let known = measured.varied.iter_mut().find(|point| point.trial.is_sized_as(&best));
@@ -209,53 +204,6 @@ impl<'a> Stages<'a> {
         within.into_iter().chain(largest).collect()
     }
 
-    /// Gives layers the best settings that are found: those that are not far behind the best of their disk a few, and
-    /// then the leading ones more.
-    fn settle(&self, layers: &mut [Point<'a>], baselines: &Baselines) -> Result<()> {
-        let near = |layers: &[Point<'a>], at: usize| {
-            best_of(layers, layers[at].trial.disk).is_some_and(|best| layers[at].score() <= FAR * best.score())
-        };
-        self.search(layers, self.trials, near, baselines, "trying settings")?;
-        let leads = |layers: &[Point<'a>], at: usize| {
-            let own = &layers[at];
-            let is_ahead =
-                |other: &&Point<'_>| ptr::eq(other.trial.disk, own.trial.disk) && other.score() < own.score();
-            size(timed(own.trial.layer.name)) > self.trials.into() && layers.iter().filter(is_ahead).count() < LEADERS
-        };
-        self.search(layers, self.trials.saturating_mul(CLOSER), leads, baselines, "trying more settings")
-    }
-
-    /// Searches for better settings of some layers, `trials` of each.
-    fn search(
-        &self,
-        layers: &mut [Point<'a>],
-        trials: u32,
-        is_searched: impl Fn(&[Point<'a>], usize) -> bool,
-        baselines: &Baselines,
-        doing: &'static str,
-    ) -> Result<()> {
-        let space = |at: usize| timed(layers[at].trial.layer.name);
-        let chosen: Vec<_> = (0..layers.len()).filter(|at| size(space(*at)) > 1 && is_searched(layers, *at)).collect();
-        let most = |at: &usize| size(space(*at)).min(trials.into());
-        let progress = self.progress(doing, chosen.iter().map(most).sum());
-        // Each search draws other settings than the one before.
-        let seed = self.seed + u64::from(trials);
-        let found = parallel::each(self.jobs, &chosen, |at| {
-            let found = search(space(*at), trials, seed, |settings| {
-                let point = self.point(layers[*at].trial.with(settings), baselines, &progress)?;
-                Ok(point.map(|point| (point.score(), Some(point))).or(Some((f64::MAX, None))))
-            })?;
-            Ok(found.and_then(|found| found.best.1))
-        })?;
-        drop(progress);
-        for (at, found) in chosen.into_iter().zip(found) {
-            if let Some(point) = found.filter(|point| point.score() < layers[at].score()) {
-                layers[at] = point;
-            }
-        }
-        Ok(())
-    }
-
     /// The best of each disk with more and less of what a buyer may vary.
     fn varied(&self, layers: &[Point<'a>], baselines: &Baselines) -> Result<Vec<Point<'a>>> {
         let best = self.disks.iter().filter_map(|disk| best_of(layers, disk));
@@ -291,13 +239,13 @@ impl<'a> Stages<'a> {
         Ok(points.into_iter().flatten().collect())
     }
 
-    fn point(&self, trial: Trial<'a>, baselines: &Baselines, progress: &Progress) -> Result<Option<Point<'a>>> {
+    pub fn point(&self, trial: Trial<'a>, baselines: &Baselines, progress: &Progress) -> Result<Option<Point<'a>>> {
         let baseline = baselines.of(trial.disk, trial.speed);
         let ran = trial.run(self.measure.known, Some(baseline), progress)?;
         Ok(Point::of(trial, ran, baseline, self.measure))
     }
 
-    fn progress(&self, doing: &'static str, runs: u64) -> Progress {
+    pub fn progress(&self, doing: &'static str, runs: u64) -> Progress {
         let requests: u64 = self.measure.known.iter().map(|known| known.range.requests).sum();
         Progress::new(doing, requests * runs)
     }

@@ -75,6 +75,54 @@ pub fn search<R>(
     Ok(found)
 }
 
+/// Settings that are tried some at a time, each of them once.
+pub struct Proposals {
+    space: Space,
+    random: Random,
+    seen: HashSet<Choice>,
+    best: (Choice, f64),
+}
+
+/// A setting to be tried.
+pub struct Proposal {
+    choice: Choice,
+    /// Written as `FIELD=VALUE`.
+    pub settings: Vec<String>,
+}
+
+impl Proposals {
+    /// Others than `settings`, which gave `score`. What of them is no value of the space counts as the default.
+    #[must_use]
+    pub fn beside(space: Space, settings: &[String], score: f64, seed: u64) -> Self {
+        let of = |(field, values): &(&str, &[&str])| {
+            let is_set = |value: &&str| settings.contains(&format!("{field}={value}"));
+            values.iter().position(is_set).map_or(0, |at| at + 1)
+        };
+        let choice: Choice = space.iter().map(of).collect();
+        let seen = HashSet::from([choice.clone()]);
+        Self { space, random: Random::new(seed), seen, best: (choice, score) }
+    }
+
+    /// At most `number` further settings: neighbours of the best so far as long as there are some, or any.
+    pub fn next(&mut self, number: u32, are_near: bool) -> Vec<Proposal> {
+        let mut all = Vec::new();
+        while all.len() < number as usize && (self.seen.len() as u64) < size(self.space) {
+            let near = are_near.then_some(&self.best.0);
+            let Some(choice) = draw(self.space, near, &self.seen, &mut self.random) else { break };
+            self.seen.insert(choice.clone());
+            all.push(Proposal { settings: written(self.space, &choice), choice });
+        }
+        all
+    }
+
+    /// Takes note of what a proposal gave, which is to be small.
+    pub fn note(&mut self, proposal: Proposal, score: f64) {
+        if score < self.best.1 {
+            self.best = (proposal.choice, score);
+        }
+    }
+}
+
 /// The next setting: the one of that number where all are tried, else the defaults, one that differs from `near` in a
 /// field, or any other.
 fn next(
@@ -88,6 +136,11 @@ fn next(
     if number == 0 || size(space) <= trials {
         return (number < size(space)).then(|| nth(space, number));
     }
+    draw(space, near, seen, random)
+}
+
+/// A setting that was not tried: one that differs from `near` in a field, or any.
+fn draw(space: Space, near: Option<&Choice>, seen: &HashSet<Choice>, random: &mut Random) -> Option<Choice> {
     let draws = (0..DRAWS).map(|_| match near {
         Some(near) => changed(space, near, random),
         None => nth(space, random.below(size(space))),

@@ -91,3 +91,44 @@ fn spaces_are_of_fields_and_values_that_layers_have() {
         }
     }
 }
+
+/// As somebody looks who tries `number` settings at a time: the best, and all that were tried.
+fn proposed(rounds: u32, number: u32, begin: &[&str]) -> (f64, Vec<Vec<String>>) {
+    let begin: Vec<_> = begin.iter().map(|&text| text.to_owned()).collect();
+    let (mut best, mut asked) = (far(&begin), vec![begin.clone()]);
+    let mut proposals = Proposals::beside(LARGE, &begin, best, 1);
+    for round in 0..rounds {
+        for proposal in proposals.next(number, round > 0) {
+            asked.push(proposal.settings.clone());
+            let score = far(&proposal.settings);
+            best = best.min(score);
+            proposals.note(proposal, score);
+        }
+    }
+    (best, asked)
+}
+
+#[test]
+fn settings_are_proposed_once_and_then_beside_the_best() {
+    let (best, asked) = proposed(6, 10, &["b=3"]);
+    assert_eq!(asked.len(), 61);
+    assert_eq!(asked.iter().collect::<HashSet<_>>().len(), 61, "none is tried twice, nor what was known");
+    assert!(best <= 1.0, "{best}");
+    assert_eq!(proposed(6, 10, &["b=3"]).1, asked, "the seed decides");
+    let mut few = Proposals::beside(SMALL, &[], 9.0, 1);
+    let asked = few.next(2, false).len() + few.next(100, true).len();
+    assert_eq!(asked as u64, size(SMALL) - 1, "there are no more");
+}
+
+#[test]
+fn neighbours_of_the_best_differ_from_it_in_one_field() {
+    let mut proposals = Proposals::beside(LARGE, &[], 9.0, 1);
+    let first = proposals.next(1, false).remove(0);
+    let best = first.settings.clone();
+    proposals.note(first, 1.0);
+    let value = |settings: &[String], field: &str| settings.iter().find(|set| set.starts_with(field)).cloned();
+    for near in proposals.next(12, true) {
+        let differs = ["a", "b", "c"].iter().filter(|field| value(&near.settings, field) != value(&best, field));
+        assert_eq!(differs.count(), 1, "{:?} beside {best:?}", near.settings);
+    }
+}

@@ -1,0 +1,103 @@
+//! Settings: of each layer some are tried, and where they make a difference more.
+
+use std::ptr;
+
+use anyhow::Result;
+use imbrex_runs::parallel;
+use imbrex_runs::search::Proposals;
+use imbrex_runs::search::spaces::timed;
+
+use crate::stages::{Baselines, LEADERS, Stages, best_of};
+use crate::trial::Point;
+
+/// How many times as long as the best of its disk a layer may take whose settings are looked at, and if it is looked at
+/// more closely.
+const FAR: f64 = 5.0;
+const NEAR: f64 = 2.0;
+/// Settings matter if the worst that was tried takes so many times as long as the best.
+const MATTERS: f64 = 1.01;
+/// How many times as many settings of the leading layers are tried as of others, less one.
+const CLOSER: u32 = 2;
+
+/// What was found out about the settings of a layer.
+struct Search {
+    proposals: Proposals,
+    worst: f64,
+}
+
+impl Stages<'_> {
+    /// Whether the settings of a layer have made a difference.
+    fn matters(point: &Point<'_>, search: &Search) -> bool {
+        search.worst > MATTERS * point.score()
+    }
+}
+
+impl<'a> Stages<'a> {
+    /// Gives layers the best settings that are found, beginning with those that they have: a few are tried of those that
+    /// are not far behind the best of their disk, more where that made a difference, and even more of the leading ones.
+    pub fn settle(&self, layers: &mut [Point<'a>], baselines: &Baselines) -> Result<()> {
+        let begun = |point: &Point<'_>| {
+            let (settings, score) = (&point.trial.settings, point.score());
+            Search {
+                proposals: Proposals::beside(timed(point.trial.layer.name), settings, score, self.seed),
+                worst: score,
+            }
+        };
+        let mut searches: Vec<_> = layers.iter().map(begun).collect();
+        let half = self.trials.div_ceil(2);
+        let within = |layers: &[Point<'a>], at: usize, times: f64| {
+            best_of(layers, layers[at].trial.disk).is_some_and(|best| layers[at].score() <= times * best.score())
+        };
+        let few = |layers: &[Point<'a>], _: &[Search], at: usize| within(layers, at, FAR);
+        self.round(layers, &mut searches, few, (half.saturating_sub(1), false), baselines, "trying settings")?;
+        let more = |layers: &[Point<'a>], searches: &[Search], at: usize| {
+            Self::matters(&layers[at], &searches[at]) && within(layers, at, NEAR)
+        };
+        let rest = self.trials - half;
+        self.round(layers, &mut searches, more, (rest, true), baselines, "trying more settings")?;
+        let leads = |layers: &[Point<'a>], searches: &[Search], at: usize| {
+            let own = &layers[at];
+            let is_ahead =
+                |other: &&Point<'_>| ptr::eq(other.trial.disk, own.trial.disk) && other.score() < own.score();
+            Self::matters(own, &searches[at]) && layers.iter().filter(is_ahead).count() < LEADERS
+        };
+        for _ in 0..CLOSER {
+            let doing = "trying settings of the best";
+            self.round(layers, &mut searches, leads, (self.trials, true), baselines, doing)?;
+        }
+        Ok(())
+    }
+
+    /// Tries some settings of some layers, any or such that are near the best.
+    fn round(
+        &self,
+        layers: &mut [Point<'a>],
+        searches: &mut [Search],
+        is_searched: impl Fn(&[Point<'a>], &[Search], usize) -> bool,
+        (number, are_near): (u32, bool),
+        baselines: &Baselines,
+        doing: &'static str,
+    ) -> Result<()> {
+        let chosen: Vec<_> = (0..layers.len()).filter(|at| is_searched(layers, searches, *at)).collect();
+        let mut proposals = Vec::new();
+        for at in chosen {
+            let own = searches[at].proposals.next(number, are_near).into_iter();
+            proposals.extend(own.map(|proposal| (at, proposal)));
+        }
+        let progress = self.progress(doing, proposals.len() as u64);
+        let points = parallel::each(self.jobs, &proposals, |(at, proposal)| {
+            self.point(layers[*at].trial.with(&proposal.settings), baselines, &progress)
+        })?;
+        for ((at, proposal), point) in proposals.into_iter().zip(points) {
+            // What a layer refuses, or does not get done, says nothing of what another setting is worth.
+            let Some(point) = point else { continue };
+            let score = point.score();
+            searches[at].worst = searches[at].worst.max(score);
+            searches[at].proposals.note(proposal, score);
+            if score < layers[at].score() {
+                layers[at] = point;
+            }
+        }
+        Ok(())
+    }
+}
