@@ -1,7 +1,7 @@
 # The README's second command is `make test`: what every change must pass. CI runs `make ci` (.ci/run): this and `make soak`, which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak ci tools deb static fuzz times check-dm-zoned check-device check-install compare-device check-nbd check-pages page-pictures check-python python-reference reproduction-pages
+.PHONY: test quick soak ci tools deb static wheels fuzz times check-dm-zoned check-device check-install compare-device check-nbd check-pages page-pictures check-python check-wheels python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
@@ -27,6 +27,15 @@ deb:
 static:
 	@cargo rustc --release --locked --package imbrex-cli --bin imbrex -- -C target-feature=+crt-static
 	@install -D "$${CARGO_TARGET_DIR:-target}/release/imbrex" target/static/imbrex
+
+# Packages for Python that need no compiler, and a source distribution, in target/wheels; see docs/install.md.
+wheels:
+	@packaging/wheels.sh
+
+# The wheel for this machine's processor, installed and tested where there is no compiler.
+check-wheels:
+	@ARCHITECTURES=$$(uname -m) packaging/wheels.sh
+	@WHEEL=$$(ls "$$PWD"/target/wheels/imbrex-*.whl) checks/python/run.sh
 
 # That package in a clean Debian, and its service in a guest that is booted again: some minutes, so it is not part of
 # `make test`. Skipped like the one below.

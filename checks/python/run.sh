@@ -4,7 +4,8 @@
 # target/python-reference.
 #
 # Needs Python 3.11 or newer with venv, and what requirements.txt lists, which pip puts into an environment below target/.
-# What cannot be had is skipped with a message, or the check fails if IMBREX_REQUIRE_PYTHON is 1.
+# What cannot be had is skipped with a message, or the check fails if IMBREX_REQUIRE_PYTHON is 1. WHEEL names a wheel that
+# is tested instead of one that is built, with no compiler on the path.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -43,14 +44,17 @@ fi
 export IMBREX_PROGRAM=$PROGRAMS/imbrex
 
 # The profile of the other tests: most of what it is made of has been built.
-(cd "$root" && pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+[ -n "${WHEEL:-}" ] || (cd "$root" && pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
     --config-settings build-args="--profile dev --locked" --wheel-dir "$work" .)
-pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$work"/imbrex-*.whl
+pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "${WHEEL:-$(ls "$work"/imbrex-*.whl)}"
 # Whatever is tested is what was installed, and not the sources.
 cd "$root/python/tests"
 python -m mypy --config-file "$root/pyproject.toml" --no-error-summary --package imbrex
 python -m mypy --config-file "$root/pyproject.toml" --no-error-summary .
 python -m mypy.stubtest --mypy-config-file "$root/pyproject.toml" --concise \
     --allowlist <(echo 'imbrex\._native\.__all__') imbrex._native
-python -m pytest --quiet -p no:cacheprovider --rootdir "$root" . --doctest-modules --pyargs imbrex
+# Who installs a wheel may have no compiler.
+path=$PATH
+[ -z "${WHEEL:-}" ] || path=$environment/bin
+PATH=$path python -m pytest --quiet -p no:cacheprovider --rootdir "$root" . --doctest-modules --pyargs imbrex
 python -m pdoc imbrex --output-directory "$target/python-reference" > "$work/pdoc" 2>&1 || { cat "$work/pdoc"; exit 1; }
