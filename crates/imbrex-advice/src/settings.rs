@@ -16,8 +16,8 @@ const FAR: f64 = 5.0;
 const NEAR: f64 = 2.0;
 /// Settings matter if the worst that was tried takes so many times as long as the best.
 const MATTERS: f64 = 1.01;
-/// How many times as many settings of the leading layers are tried as of others, less one.
-const CLOSER: u32 = 2;
+/// How many times as many settings of the leading layers are tried as of others.
+const CLOSER: u32 = 3;
 
 /// What was found out about the settings of a layer.
 struct Search {
@@ -44,24 +44,25 @@ impl<'a> Stages<'a> {
             }
         };
         let mut searches: Vec<_> = layers.iter().map(begun).collect();
-        let half = self.trials.div_ceil(2);
+        // With the settings that layers have half of all, but at least one to hold against those.
+        let others = self.trials.saturating_sub(1);
+        let first = (self.trials.div_ceil(2).saturating_sub(1)).max(1).min(others);
         let within = |layers: &[Point<'a>], at: usize, times: f64| {
             best_of(layers, layers[at].trial.disk).is_some_and(|best| layers[at].score() <= times * best.score())
         };
         let few = |layers: &[Point<'a>], _: &[Search], at: usize| within(layers, at, FAR);
-        self.round(layers, &mut searches, few, (half.saturating_sub(1), false), baselines, "trying settings")?;
+        self.round(layers, &mut searches, few, (first, false), baselines, "trying settings")?;
         let more = |layers: &[Point<'a>], searches: &[Search], at: usize| {
             Self::matters(&layers[at], &searches[at]) && within(layers, at, NEAR)
         };
-        let rest = self.trials - half;
-        self.round(layers, &mut searches, more, (rest, true), baselines, "trying more settings")?;
+        self.round(layers, &mut searches, more, (others - first, true), baselines, "trying more settings")?;
         let leads = |layers: &[Point<'a>], searches: &[Search], at: usize| {
             let own = &layers[at];
             let is_ahead =
                 |other: &&Point<'_>| ptr::eq(other.trial.disk, own.trial.disk) && other.score() < own.score();
             Self::matters(own, &searches[at]) && layers.iter().filter(is_ahead).count() < LEADERS
         };
-        for _ in 0..CLOSER {
+        for _ in 1..CLOSER {
             let doing = "trying settings of the best";
             self.round(layers, &mut searches, leads, (self.trials, true), baselines, doing)?;
         }

@@ -8,7 +8,7 @@ type Place = (&'static str, &'static str);
 /// A document, and a sentence or a part of one with `{}` in place of the number.
 type Statement = (&'static str, &'static str);
 
-const NUMBERS: [(Place, &[Statement]); 38] = [
+const NUMBERS: [(Place, &[Statement]); 40] = [
     (
         ("crates/imbrex-runs/src/steady.rs", "pub const WINDOW: u32 = "),
         &[("docs/simulation.md", "A *window* is {} rounds in a row")],
@@ -157,12 +157,29 @@ const NUMBERS: [(Place, &[Statement]); 38] = [
         &[("docs/serving.md", "and {} for everything"), ("SECURITY.md", "and {} for everything")],
     ),
     (
-        ("crates/imbrex-advice/src/command.rs", "\"N\", default_value_t = "),
-        &[("docs/advice.md", "behind the best of its kind, {} by default")],
+        ("crates/imbrex-advice/src/command.rs", "const TRIALS: u32 = "),
+        &[
+            ("docs/advice.md", "It is {} by default"),
+            ("crates/imbrex-advice/src/command.rs", "of each kind; otherwise {}, and"),
+        ],
     ),
     (
-        ("crates/imbrex-advice/src/stages.rs", "const CLOSER: u32 = "),
-        &[("docs/advice.md", "and {} times as many of the")],
+        ("crates/imbrex-advice/src/command.rs", "const FEW_TRIALS: u32 = "),
+        &[
+            ("docs/advice.md", "and {} for more than"),
+            ("crates/imbrex-advice/src/command.rs", "and {} where there are more"),
+        ],
+    ),
+    (
+        ("crates/imbrex-advice/src/command.rs", "const LONG: u64 = "),
+        &[
+            ("docs/advice.md", "for more than {} requests"),
+            ("crates/imbrex-advice/src/command.rs", "where there are more than {} requests"),
+        ],
+    ),
+    (
+        ("crates/imbrex-advice/src/settings.rs", "const CLOSER: u32 = "),
+        &[("docs/advice.md", "{} times as many of the two")],
     ),
     (("crates/imbrex-advice/src/stages.rs", "const LEADERS: usize = "), &[("docs/advice.md", "of the {} that lead")]),
     (
