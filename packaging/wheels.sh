@@ -20,5 +20,5 @@ for architecture in ${ARCHITECTURES:-x86_64 aarch64}; do
     rustup target list --installed | grep -qx "$target" || rustup target add "$target"
     maturin build --quiet --release --strip --locked --zig --compatibility manylinux2014 --target "$target" --out "$out"
 done
-maturin sdist --quiet --out "$out"
+maturin sdist --out "$out"
 (cd "$out" && sha256sum imbrex-* > SHA256SUMS && ls imbrex-* SHA256SUMS)
