@@ -9,10 +9,10 @@ cd "$(dirname "$0")/.."
 out=$(mkdir -p "${1:-target/wheels}" && cd "${1:-target/wheels}" && pwd)
 environment=$(realpath -m "${CARGO_TARGET_DIR:-target}/wheel-environment")
 
-[ -x "$environment/bin/maturin" ] || {
-    python3 -m venv --clear "$environment"
-    "$environment/bin/pip" install --quiet --disable-pip-version-check maturin==1.16.0 ziglang==0.17.1
-}
+# The maturin that the package is tested with.
+maturin=$(grep '^maturin==' checks/python/requirements.txt)
+[ -x "$environment/bin/pip" ] || python3 -m venv --clear "$environment"
+"$environment/bin/pip" install --quiet --disable-pip-version-check "$maturin" ziglang==0.17.1
 export PATH=$environment/bin:$PATH
 rm -f "$out"/imbrex-*
 for architecture in ${ARCHITECTURES:-x86_64 aarch64}; do

@@ -9,7 +9,7 @@ use clap::Args;
 use imbrex::trace::traces_in;
 use imbrex_runs::page::PageArgument;
 use imbrex_runs::parallel;
-use imbrex_runs::plan::HELD_BYTES;
+use imbrex_runs::plan::held_bytes;
 use imbrex_runs::trace_files::TraceFiles;
 use imbrex_runs::values::requests;
 use imbrex_runs::workload::{self, Known};
@@ -156,9 +156,8 @@ impl Advise {
         let names = self.workloads.iter().map(|name| traces(name)).collect::<Result<Vec<_>>>()?.concat();
         let workloads = workload::named(&names, self.requests, self.seed, &self.traces.options())?;
         let reading = Progress::of_pieces("reading", workloads.len());
-        let held = HELD_BYTES / workloads.len().max(1);
         let known = parallel::each(jobs, &workloads, |workload| {
-            Known::survey_and_hold(workload.clone(), self.requests, None, held, &reading)
+            Known::survey_and_hold(workload.clone(), self.requests, None, held_bytes(workloads.len()), &reading)
         })?;
         match known.iter().find(|known| known.range.requests == 0) {
             Some(known) => bail!("{}: it has no requests", known.info.name),

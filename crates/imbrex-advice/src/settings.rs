@@ -1,7 +1,5 @@
 //! Settings: of each layer some are tried, and where they make a difference more.
 
-use std::ptr;
-
 use anyhow::Result;
 use imbrex_runs::parallel;
 use imbrex_runs::search::Proposals;
@@ -25,42 +23,43 @@ struct Search {
     worst: f64,
 }
 
-impl Stages<'_> {
-    /// Whether the settings of a layer have made a difference.
-    fn matters(point: &Point<'_>, search: &Search) -> bool {
-        search.worst > MATTERS * point.score()
+impl Search {
+    /// What is known when nothing but the settings of this point were tried.
+    fn beside(point: &Point<'_>, seed: u64) -> Self {
+        let (space, score) = (timed(point.trial.layer.name), point.score());
+        Self { proposals: Proposals::beside(space, &point.trial.settings, score, seed), worst: score }
+    }
+
+    /// Whether settings have made a difference to a layer, of which this is the best point.
+    fn matters(&self, best: &Point<'_>) -> bool {
+        self.worst > MATTERS * best.score()
     }
 }
 
 impl<'a> Stages<'a> {
     /// Gives layers the best settings that are found, beginning with those that they have: a few are tried of those that
     /// are not far behind the best of their disk, more where that made a difference, and even more of the leading ones.
+    ///
+    /// # Errors
+    /// As those of [`Stages::run`].
     pub fn settle(&self, layers: &mut [Point<'a>], baselines: &Baselines) -> Result<()> {
-        let begun = |point: &Point<'_>| {
-            let (settings, score) = (&point.trial.settings, point.score());
-            Search {
-                proposals: Proposals::beside(timed(point.trial.layer.name), settings, score, self.seed),
-                worst: score,
-            }
-        };
-        let mut searches: Vec<_> = layers.iter().map(begun).collect();
+        let mut searches: Vec<_> = layers.iter().map(|point| Search::beside(point, self.seed)).collect();
         // With the settings that layers have half of all, but at least one to hold against those.
         let others = self.trials.saturating_sub(1);
-        let first = (self.trials.div_ceil(2).saturating_sub(1)).max(1).min(others);
+        let first = self.trials.div_ceil(2).saturating_sub(1).max(1).min(others);
         let within = |layers: &[Point<'a>], at: usize, times: f64| {
             best_of(layers, layers[at].trial.disk).is_some_and(|best| layers[at].score() <= times * best.score())
         };
         let few = |layers: &[Point<'a>], _: &[Search], at: usize| within(layers, at, FAR);
         self.round(layers, &mut searches, few, (first, false), baselines, "trying settings")?;
         let more = |layers: &[Point<'a>], searches: &[Search], at: usize| {
-            Self::matters(&layers[at], &searches[at]) && within(layers, at, NEAR)
+            searches[at].matters(&layers[at]) && within(layers, at, NEAR)
         };
         self.round(layers, &mut searches, more, (others - first, true), baselines, "trying more settings")?;
         let leads = |layers: &[Point<'a>], searches: &[Search], at: usize| {
             let own = &layers[at];
-            let is_ahead =
-                |other: &&Point<'_>| ptr::eq(other.trial.disk, own.trial.disk) && other.score() < own.score();
-            Self::matters(own, &searches[at]) && layers.iter().filter(is_ahead).count() < LEADERS
+            let is_ahead = |other: &&Point<'_>| other.is_same_disk(own) && other.score() < own.score();
+            searches[at].matters(own) && layers.iter().filter(is_ahead).count() < LEADERS
         };
         for _ in 1..CLOSER {
             let doing = "trying settings of the best";

@@ -19,7 +19,7 @@ use crate::trial::{Baseline, Measure, Point, Ran, Trial};
 const BUFFER: BufferSize = BufferSize::Percent(1.0);
 /// The part of a map in memory that is tried beside all of it.
 const MAP_PART: u64 = 8;
-/// Layers of a disk whose settings are looked at in the size that would be recommended.
+/// Layers of a disk whose settings are looked at most closely.
 pub const LEADERS: usize = 2;
 /// How many times as fast requests arrive to see what that breaks.
 pub const FASTER: NonZeroU64 = NonZeroU64::new(2).unwrap();
@@ -239,12 +239,17 @@ impl<'a> Stages<'a> {
         Ok(points.into_iter().flatten().collect())
     }
 
+    /// What comes of a trial; nothing if it did not come to its end.
+    ///
+    /// # Errors
+    /// As those of [`Stages::run`].
     pub fn point(&self, trial: Trial<'a>, baselines: &Baselines, progress: &Progress) -> Result<Option<Point<'a>>> {
         let baseline = baselines.of(trial.disk, trial.speed);
         let ran = trial.run(self.measure.known, Some(baseline), progress)?;
         Ok(Point::of(trial, ran, baseline, self.measure))
     }
 
+    /// A bar for so many runs.
     pub fn progress(&self, doing: &'static str, runs: u64) -> Progress {
         let requests: u64 = self.measure.known.iter().map(|known| known.range.requests).sum();
         Progress::new(doing, requests * runs)

@@ -17,7 +17,7 @@ use crate::specification::Specification;
 use crate::workload::Known;
 
 /// Bytes that the requests of all workloads may take in memory, where they are replayed more than once.
-pub const HELD_BYTES: usize = 256 << 20;
+const HELD_BYTES: usize = 256 << 20;
 /// The layers that are compared when none are named.
 const LAYERS: [&str; 3] = ["conventional", "in-place", "fifo-log"];
 
@@ -65,7 +65,7 @@ impl<'a> Plan<'a> {
         let requests = self.specification.setup.requests;
         let times = self.specification.setup.repeat.map_or(1, NonZeroU64::get);
         let is_again = self.cases.len() > 1 || times > 1;
-        let held = if is_again { HELD_BYTES / workloads.len().max(1) } else { 0 };
+        let held = if is_again { held_bytes(workloads.len()) } else { 0 };
         let survey = |workload: &Workload| {
             let known = Known::survey_and_hold(workload.clone(), requests, self.dense, held, progress)?;
             Ok(known.repeated(times))
@@ -119,6 +119,12 @@ impl<'a> Plan<'a> {
         let moments = self.specification.contents.as_ref()?;
         Some(moments.iter().map(|moment| moment.of(range)).filter(is_before_the_end).collect())
     }
+}
+
+/// Bytes that the requests of each of so many workloads may take.
+#[must_use]
+pub fn held_bytes(workloads: usize) -> usize {
+    HELD_BYTES / workloads.max(1)
 }
 
 fn usual_layers() -> Result<Vec<&'static LayerInfo>> {
