@@ -1,7 +1,6 @@
 //! Settings: of each layer some are tried, and where they make a difference more.
 
 use anyhow::Result;
-use imbrex_runs::parallel;
 use imbrex_runs::search::Proposals;
 use imbrex_runs::search::spaces::timed;
 
@@ -84,10 +83,9 @@ impl<'a> Stages<'a> {
             let own = searches[at].proposals.next(number, are_near).into_iter();
             proposals.extend(own.map(|proposal| (at, proposal)));
         }
-        let progress = self.progress(doing, proposals.len() as u64);
-        let points = parallel::each(self.jobs, &proposals, |(at, proposal)| {
-            self.point(layers[*at].trial.with(&proposal.settings), baselines, &progress)
-        })?;
+        let trial = |at: usize, settings: &[String]| layers[at].trial.with(settings);
+        let trials: Vec<_> = proposals.iter().map(|(at, proposal)| trial(*at, &proposal.settings)).collect();
+        let points = self.tried(&trials, doing, baselines)?;
         for ((at, proposal), point) in proposals.into_iter().zip(points) {
             // What a layer refuses, or does not get done, says nothing of what another setting is worth.
             let Some(point) = point else { continue };

@@ -232,25 +232,32 @@ impl<'a> Stages<'a> {
         all
     }
 
-    /// What comes of these, as far as their layers can be made.
+    /// What comes of these, as far as they come to their end.
     fn points(&self, trials: &[Trial<'a>], doing: &'static str, baselines: &Baselines) -> Result<Vec<Point<'a>>> {
-        let progress = self.progress(doing, trials.len() as u64);
-        let points = parallel::each(self.jobs, trials, |trial| self.point(trial.clone(), baselines, &progress))?;
-        Ok(points.into_iter().flatten().collect())
+        Ok(self.tried(trials, doing, baselines)?.into_iter().flatten().collect())
     }
 
-    /// What comes of a trial; nothing if it did not come to its end.
+    /// What comes of each of these; nothing of those that do not come to their end.
     ///
     /// # Errors
     /// As those of [`Stages::run`].
-    pub fn point(&self, trial: Trial<'a>, baselines: &Baselines, progress: &Progress) -> Result<Option<Point<'a>>> {
-        let baseline = baselines.of(trial.disk, trial.speed);
-        let ran = trial.run(self.measure.known, Some(baseline), progress)?;
-        Ok(Point::of(trial, ran, baseline, self.measure))
+    pub fn tried(
+        &self,
+        trials: &[Trial<'a>],
+        doing: &'static str,
+        baselines: &Baselines,
+    ) -> Result<Vec<Option<Point<'a>>>> {
+        let progress = self.progress(doing, trials.len() as u64);
+        let seconds = |trial: &Trial<'_>| trial.replay_seconds;
+        parallel::longest_first(self.jobs, trials, seconds, |trial| {
+            let baseline = baselines.of(trial.disk, trial.speed);
+            let ran = trial.run(self.measure.known, Some(baseline), &progress)?;
+            Ok(Point::of(trial.clone(), ran, baseline, self.measure))
+        })
     }
 
     /// A bar for so many runs.
-    pub fn progress(&self, doing: &'static str, runs: u64) -> Progress {
+    fn progress(&self, doing: &'static str, runs: u64) -> Progress {
         let requests: u64 = self.measure.known.iter().map(|known| known.range.requests).sum();
         Progress::new(doing, requests * runs)
     }

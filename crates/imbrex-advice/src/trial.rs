@@ -35,6 +35,8 @@ pub struct Trial<'a> {
     pub map_memory: Option<u64>,
     /// How many times as fast requests arrive as in the workload.
     pub speed: NonZeroU64,
+    /// How long it took to replay, or one that it was made from, in seconds; 0 before any has been.
+    pub replay_seconds: f64,
 }
 
 /// What came of a trial.
@@ -72,7 +74,8 @@ pub type Baseline = [Row];
 impl<'a> Trial<'a> {
     /// The layer with its defaults.
     pub fn new(disk: &'a Disk, layer: &'static LayerInfo, buffer: BufferSize) -> Self {
-        Self { disk, layer, settings: Vec::new(), size: None, buffer, map_memory: None, speed: NonZeroU64::MIN }
+        let (size, map_memory, speed) = (None, None, NonZeroU64::MIN);
+        Self { disk, layer, settings: Vec::new(), size, buffer, map_memory, speed, replay_seconds: 0.0 }
     }
 
     /// The same with other settings.
@@ -233,6 +236,8 @@ impl<'a> Point<'a> {
     /// What a trial came to, held against a conventional disk; nothing if it did not come to its end.
     pub fn of(trial: Trial<'a>, ran: Ran, baseline: &Baseline, measure: &Measure<'_>) -> Option<Self> {
         let Ran::Done { rows, memory_bytes } = ran else { return None };
+        let replay_seconds = rows.iter().map(|row| row.outcome.replay_seconds).sum();
+        let trial = Trial { replay_seconds, ..trial };
         let pairs = || rows.iter().zip(baseline);
         let logarithms: f64 = pairs().map(|(row, base)| times(row, base).ln()).sum();
         let excess = pairs().map(|(row, base)| match row.behind().is_some() && base.behind().is_none() {

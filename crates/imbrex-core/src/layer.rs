@@ -226,9 +226,6 @@ pub struct Standing {
     /// What is left of the growth that was asked for. While something is, a runner offers idle time whether the layer
     /// is to be cleaned in it or not.
     pub growth: Option<Growth>,
-    /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle
-    /// time after a while of its own waits as long.
-    pub idle_after_ns: u64,
     /// Whether plans to come may read what earlier ones have left in RAM. While they do not, and nothing is under way,
     /// a runner may take the memory back.
     pub holds_ram: bool,
@@ -236,7 +233,7 @@ pub struct Standing {
 
 impl Default for Standing {
     fn default() -> Self {
-        Self { occupancy: None, outlook: None, growth: None, idle_after_ns: 0, holds_ram: true }
+        Self { occupancy: None, outlook: None, growth: None, holds_ram: true }
     }
 }
 
@@ -293,6 +290,12 @@ pub trait TranslationLayer: Send {
     /// How the layer stands.
     fn standing(&self) -> Standing {
         Standing::default()
+    }
+
+    /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle
+    /// time after a while of its own waits as long; it may ask before every request.
+    fn idle_after_ns(&self) -> u64 {
+        0
     }
 
     /// The part of it that can grow, if it has one.

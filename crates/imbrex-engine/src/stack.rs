@@ -169,7 +169,8 @@ impl Stack {
     /// How long the drives must have been idle before that is of any use to every layer, in nanoseconds.
     #[must_use]
     pub fn idle_after_ns(&self) -> u64 {
-        self.below.iter().map(Self::idle_after_ns).fold(self.standing().idle_after_ns, u64::max)
+        let own = self.top.layer().map_or(0, TranslationLayer::idle_after_ns);
+        self.below.iter().map(Self::idle_after_ns).fold(own, u64::max)
     }
 
     /// The next operation to carry out, and the number of the drive that it is for. On a drive, its device is

@@ -33,7 +33,41 @@ pub fn each<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) -> Res
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// The same, beginning with the items that are expected to take most seconds, so that no core waits long for the last
+/// one.
+pub fn longest_first<T: Sync, R: Send>(
+    jobs: usize,
+    items: &[T],
+    seconds: impl Fn(&T) -> f64,
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by(|one, other| seconds(&items[*other]).total_cmp(&seconds(&items[*one])));
+    let results = each(jobs, &order, |at| work(&items[*at]))?;
+    let mut results: Vec<_> = order.into_iter().zip(results).collect();
+    results.sort_unstable_by_key(|(at, _)| *at);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
 /// As many threads as there are cores.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn what_takes_longest_is_begun_first_and_results_keep_their_order() {
+        let begun = Mutex::new(Vec::new());
+        let work = |item: &u32| {
+            begun.lock().unwrap().push(*item);
+            Ok(2 * item)
+        };
+        assert_eq!(longest_first(1, &[3, 1, 7, 3], |item| f64::from(*item), work).unwrap(), [6, 2, 14, 6]);
+        assert_eq!(*begun.lock().unwrap(), [7, 3, 3, 1]);
+    }
 }

@@ -141,11 +141,19 @@ impl Bitmap {
     }
 
     /// The least number in `[from, end)` that is not in the set, else `end`.
+    #[inline]
     #[must_use]
     pub fn next_absent(&self, from: u64, end: u64) -> u64 {
-        let absent =
-            words_of(from, end).map(|(word, bits)| (word, bits & !self.words[word])).find(|(_, bits)| *bits != 0);
-        absent.map_or(end, |(word, bits)| word as u64 * 64 + u64::from(bits.trailing_zeros()))
+        let mut at = from;
+        while at < end {
+            let members = u64::from((self.words[place(at).0] >> (at % 64)).trailing_ones());
+            at += members;
+            // Unless the word ends there.
+            if members == 0 || at % 64 != 0 {
+                break;
+            }
+        }
+        at.min(end)
     }
 
     /// The least member in `[from, end)`.

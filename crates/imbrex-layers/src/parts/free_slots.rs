@@ -86,12 +86,10 @@ impl FreeSlots {
     /// The lowest run at or behind `from`, cut to `most` slots: its first slot and its length.
     #[inline]
     fn run(&self, from: u32, most: u32) -> Option<(u32, u32)> {
-        let first = self.free.next(u64::from(from), u64::from(self.slots))? as u32;
-        let mut length = 1;
-        while length < most && self.contains(first + length) {
-            length += 1;
-        }
-        Some((first, length))
+        let first = self.free.next(u64::from(from), u64::from(self.slots))?;
+        let end = u64::from(self.slots).min(first + u64::from(most));
+        let length = self.free.next_absent(first, end) - first;
+        Some((first as u32, length.max(1) as u32))
     }
 }
 

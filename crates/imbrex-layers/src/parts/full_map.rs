@@ -10,7 +10,7 @@ mod cached;
 
 use super::paged_map::{NONE, PagedMap};
 pub use cached::Entries;
-use imbrex_core::block::{Extent, Lba, unit_and_offset};
+use imbrex_core::block::{Address, Extent, Lba, unit_and_offset};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
 
@@ -104,6 +104,17 @@ impl FullMap {
         ((lba != NONE).then_some(Lba(lba)), run)
     }
 
+    /// The block that lies at a place, and for how many of the `most` places from there on it is seen at once that the
+    /// blocks behind it lie there, or none does.
+    #[inline]
+    #[must_use]
+    pub fn owner_run(&self, place: u64, most: u32) -> (Option<Lba>, u32) {
+        let (holder, held) = self.held_run(place, most);
+        let Some(lba) = holder else { return (None, held) };
+        let (lies_at, run) = self.run(Extent::new(lba, held));
+        (holder.filter(|_| lies_at == Some(place)), run)
+    }
+
     /// How many blocks lie in a unit.
     #[inline]
     #[must_use]
@@ -118,32 +129,60 @@ impl FullMap {
         self.places.prefetch(lba.0)
     }
 
-    /// The holders of places from `from` to `to`, and where each is held.
-    #[inline]
-    fn held(&self, from: u64, to: u64) -> impl Iterator<Item = (Lba, u64)> {
-        (from..to).filter_map(|place| Some((self.holder(place)?, place)))
-    }
-
-    /// Reads what lookups of the holders of places from `from` to `to` will, and of each what `also` reads, for the
-    /// effect on the cache.
+    /// Reads what lookups of the holders of places from `from` to `to` will, and what `also` reads of them, for the
+    /// effect on the cache. Of a run the first and the last are enough.
     #[inline]
     #[must_use]
     pub fn prefetch_holders(&self, from: u64, to: u64, also: impl Fn(Lba) -> u64) -> u64 {
-        self.held(from, to).fold(0, |sum, (lba, _)| sum ^ self.prefetch(lba) ^ also(lba))
+        let mut sum = 0;
+        self.held(from, to, |at, _| {
+            let last = at.start.plus(u64::from(at.blocks) - 1);
+            sum ^= self.prefetch(at.start) ^ also(at.start) ^ self.prefetch(last) ^ also(last);
+        });
+        sum
     }
 
-    /// Calls `each` with the holders of `blocks` places from `first` on, and where each is held. Their entries of the
-    /// map, and what `also` reads of each, are loaded together before.
+    /// Calls `each` with the holders of places from `from` to `to`, in runs, and where each run begins.
     #[inline]
-    pub fn holders(&self, first: u64, blocks: u32, also: impl Fn(Lba) -> u64, mut each: impl FnMut(Lba, u64)) {
+    fn held(&self, from: u64, to: u64, mut each: impl FnMut(Extent<Lba>, u64)) {
+        let mut place = from;
+        while place < to {
+            let (holder, run) = self.held_run(place, (to - place) as u32);
+            if let Some(lba) = holder {
+                each(Extent::new(lba, run), place);
+            }
+            place += u64::from(run);
+        }
+    }
+
+    /// Calls `each` with the holders of `blocks` places from `first` on, in runs, and where each run begins. Their
+    /// entries of the map, and what `also` reads of each, are loaded together before.
+    #[inline]
+    pub fn holders(&self, first: u64, blocks: u32, also: impl Fn(Lba) -> u64, mut each: impl FnMut(Extent<Lba>, u64)) {
         let end = first + u64::from(blocks);
         let mut from = first;
         while from < end {
             let to = end.min(from + u64::from(TOGETHER));
             std::hint::black_box(self.prefetch_holders(from, to, &also));
-            self.held(from, to).for_each(|(lba, place)| each(lba, place));
+            self.held(from, to, &mut each);
             from = to;
         }
+    }
+
+    /// The same of those that lie there.
+    #[inline]
+    pub fn owners(&self, first: u64, blocks: u32, also: impl Fn(Lba) -> u64, mut each: impl FnMut(Extent<Lba>, u64)) {
+        self.holders(first, blocks, also, |held, first| {
+            let mut place = first;
+            let mut rest = held;
+            while !rest.is_empty() {
+                let (lies_at, run) = self.run(rest);
+                if lies_at == Some(place) {
+                    each(rest.first(run), place);
+                }
+                (rest, place) = (rest.skip(run), place + u64::from(run));
+            }
+        });
     }
 
     /// Whether a few numbers say where the blocks from `first` to `end` lie.

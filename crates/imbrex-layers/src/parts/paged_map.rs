@@ -320,9 +320,15 @@ impl Page {
             }
             Self::Each(values) => {
                 let value = values.get(offset);
-                let step = u64::from(value != NONE);
-                let follows = |i: &u32| values.get(offset + *i as usize) == value + u64::from(*i) * step;
-                (value, 1 + (1..most).take_while(follows).count() as u32)
+                let (step, mut next, mut run) = (u64::from(value != NONE), value, 1);
+                while run < most {
+                    next += step;
+                    if values.get(offset + run as usize) != next {
+                        break;
+                    }
+                    run += 1;
+                }
+                (value, run)
             }
         }
     }

@@ -215,9 +215,12 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
             holds_ram: self.eviction.is_some(),
             occupancy: Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.policy.table().slots().into() }),
             outlook: self.room_ahead(),
-            idle_after_ns: self.policy.idle_after_ns(),
             ..Standing::default()
         }
+    }
+
+    fn idle_after_ns(&self) -> u64 {
+        self.policy.idle_after_ns()
     }
 
     fn bound_step(&mut self, blocks: u32) {

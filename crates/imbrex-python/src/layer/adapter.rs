@@ -169,12 +169,14 @@ impl TranslationLayer for Adapter {
             true => self.asked("occupancy", None, |object, _| object.call_method0("occupancy")?.extract()),
             false => None,
         };
-        let idle_after_ns = match self.own.idle_after_ns {
+        Standing { occupancy: occupancy.map(|(used, blocks)| Occupancy { used, blocks }), ..Standing::default() }
+    }
+
+    fn idle_after_ns(&self) -> u64 {
+        match self.own.idle_after_ns {
             true => self.asked("idle_after_ns", 0, |object, _| object.call_method0("idle_after_ns")?.extract()),
             false => 0,
-        };
-        let occupancy = occupancy.map(|(used, blocks)| Occupancy { used, blocks });
-        Standing { occupancy, idle_after_ns, ..Standing::default() }
+        }
     }
 
     fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {

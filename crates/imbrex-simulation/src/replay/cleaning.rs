@@ -139,14 +139,14 @@ impl Simulation {
         Ok(worked_until_ns)
     }
 
-    /// When idle time that began at `since_ns` is first offered. How the layer stands takes longer to say than most
-    /// requests are apart, so it is asked only if the time until `until_ns` is long enough by the options.
+    /// When idle time that began at `since_ns` is first offered. The layer, which may take a while to say, is asked only
+    /// if the time until `until_ns` is long enough by the options.
     fn idle_from(&self, since_ns: u64, until_ns: u64) -> u64 {
         let earliest_ns = since_ns.saturating_add(self.options.idle_after_ns);
         if earliest_ns >= until_ns {
             return earliest_ns;
         }
-        earliest_ns.max(since_ns.saturating_add(self.layer.standing().idle_after_ns))
+        earliest_ns.max(since_ns.saturating_add(self.layer.idle_after_ns()))
     }
 
     /// One cleaning step, performed whole; returns how long it took. `meanwhile` are the blocked write and the requests

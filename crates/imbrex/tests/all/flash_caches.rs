@@ -265,7 +265,7 @@ fn idle_time_makes_room_for_half_of_a_band_cache() {
     for block in [20_000, 10_000, 30_000].into_iter().flat_map(|unit| unit..unit + 50) {
         assert_eq!(cache.write(at(block, 1).into(), &mut plan), 1);
     }
-    let waits = cache.standing().idle_after_ns;
+    let waits = cache.idle_after_ns();
     let mut left = Vec::new();
     for step in [Step::More, Step::Nothing] {
         plan.clear();
@@ -274,7 +274,7 @@ fn idle_time_makes_room_for_half_of_a_band_cache() {
         cache.check().unwrap();
     }
     assert_eq!(left, [(10_000, 50), (20_000, 50)], "in order, though the second was written first");
-    assert!(waits < cache.standing().idle_after_ns, "with more room there is more time");
+    assert!(waits < cache.idle_after_ns(), "with more room there is more time");
 }
 
 /// The blocks that leave in an idle step of a cache of 1000 frames, after `writes`.

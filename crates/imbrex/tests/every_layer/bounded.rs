@@ -56,6 +56,10 @@ impl TranslationLayer for Bounded {
         self.layer.standing()
     }
 
+    fn idle_after_ns(&self) -> u64 {
+        self.layer.idle_after_ns()
+    }
+
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {
         let (bound, before) = (self.bound(), moved(plan));
         let step = self.layer.clean(why, waiting, plan);

@@ -140,15 +140,11 @@ impl Ages {
             return;
         }
         let mut youngest = 0;
-        map.holders(
+        map.owners(
             map.place(band, 0),
             full,
             |lba| times.of(lba),
-            |lba, slot| {
-                if map.get(lba) == Some(slot) {
-                    youngest = youngest.max(times.of(lba));
-                }
-            },
+            |at, _| youngest = at.iter().map(|lba| times.of(lba)).fold(youngest, u64::max),
         );
         let of = &mut self.bands[band as usize];
         (of.youngest, of.is_exact) = (youngest, true);

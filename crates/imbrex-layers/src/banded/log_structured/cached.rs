@@ -204,12 +204,7 @@ impl LogStructured {
             return;
         }
         let mut pages = Vec::new();
-        self.bands.map.holders(
-            slot,
-            slots,
-            |_| 0,
-            |lba, _| pages.extend(self.bands.cached_pages_of(Extent::new(lba, 1))),
-        );
+        self.bands.map.holders(slot, slots, |_| 0, |at, _| pages.extend(self.bands.cached_pages_of(at)));
         pages.sort_unstable();
         pages.dedup();
         pages.into_iter().filter(|&page| !self.bands.is_blank_page(page)).for_each(each);

@@ -4,7 +4,7 @@ use super::LogStructured;
 use super::bands::Role;
 use super::times::Written;
 use crate::parts::full_map::TOGETHER;
-use imbrex_core::block::Extent;
+use imbrex_core::block::{Address, Extent};
 use imbrex_core::plan::{Plan, Record};
 
 /// The number in [`Record::Unit`]: what the band is from then on.
@@ -105,10 +105,13 @@ impl LogStructured {
         let mut adopted = std::mem::take(&mut self.compaction.adopted);
         let map = &self.bands.map;
         let known = |lba| self.bands.known.prefetch(lba);
-        map.holders(first, slots, known, |lba, slot| {
-            if map.get(lba).is_some_and(|old| self.bands.role(map.locate(old).0) == Role::Victim) {
-                adopted.push((Extent::new(lba, 1), slot));
-            }
+        map.holders(first, slots, known, |held, slot| {
+            map.runs(held, |at, old| {
+                if self.bands.role(map.locate(old).0) == Role::Victim {
+                    adopted.push((at, slot + at.start.since(held.start)));
+                }
+                true
+            });
         });
         for (at, slot) in adopted.drain(..) {
             self.bands.adopt(at, slot, Written::Before(self.compaction.youngest));

@@ -92,8 +92,8 @@ impl LogStructured {
         let moving = &mut self.compaction.moving;
         let before = number * self.bands.blocks() + offset;
         let known = |lba| bands.known.prefetch(lba);
-        map.holders(first, slots, known, |lba, slot| {
-            if map.get(lba) == Some(slot) {
+        map.owners(first, slots, known, |at, slot| {
+            for (lba, slot) in at.iter().zip(slot..) {
                 let heat = if by_heat { bands.known.heat(lba) } else { 0 };
                 let stream = if is_apart { bands.stream_of_moved(lba, band, cooling) } else { COLD };
                 moving.push(Moving { lba, slot, offset: before + (slot - first) as u32, heat, stream });

@@ -140,10 +140,6 @@ impl Skylight {
         self.cache.memory() + self.blocks.memory(u32::MAX) + self.home.memory() + self.copied.memory() + newer
     }
 
-    fn idle_after_ns(&self) -> u64 {
-        u64::from(self.config.idle_ms) * 1_000_000
-    }
-
     /// An entry is one run of blocks, or two once another has overwritten its middle; what a flush sends to the cache
     /// may be cut by writes since.
     fn most_records(&self) -> u64 {
@@ -174,11 +170,14 @@ impl TranslationLayer for Skylight {
     fn standing(&self) -> Standing {
         Standing {
             holds_ram: self.job.is_some() || self.stream.is_some(),
-            idle_after_ns: self.idle_after_ns(),
             outlook: self.config.scratch.then(|| self.room_ahead()),
             occupancy: Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.cache.table().slots().into() }),
             ..Standing::default()
         }
+    }
+
+    fn idle_after_ns(&self) -> u64 {
+        u64::from(self.config.idle_ms) * 1_000_000
     }
 
     fn bound_step(&mut self, blocks: u32) {

@@ -155,12 +155,6 @@ impl DmZoned {
     }
 }
 
-impl DmZoned {
-    fn idle_after_ns(&self) -> u64 {
-        if self.is_reclaiming() { 0 } else { self.config.idle_ns() }
-    }
-}
-
 impl TranslationLayer for DmZoned {
     fn facts(&self) -> Facts {
         Facts {
@@ -178,8 +172,11 @@ impl TranslationLayer for DmZoned {
     }
 
     fn standing(&self) -> Standing {
-        let (idle_after_ns, occupancy) = (self.idle_after_ns(), Some(self.pool.occupancy()));
-        Standing { idle_after_ns, occupancy, ..Standing::default() }
+        Standing { occupancy: Some(self.pool.occupancy()), ..Standing::default() }
+    }
+
+    fn idle_after_ns(&self) -> u64 {
+        if self.is_reclaiming() { 0 } else { self.config.idle_ns() }
     }
 
     fn prefetch(&self, ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {

@@ -185,9 +185,12 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         Standing {
             occupancy: Some(Occupancy { used: self.frames.live().into(), blocks: self.frames.count().into() }),
             outlook: self.outlook(),
-            idle_after_ns: self.policy.idle_after_ns(&self.frames),
             ..Standing::default()
         }
+    }
+
+    fn idle_after_ns(&self) -> u64 {
+        self.policy.idle_after_ns(&self.frames)
     }
 
     fn bound_step(&mut self, blocks: u32) {

@@ -66,13 +66,14 @@ impl PageFtl {
         while left > 0 && collection.next < self.pages() {
             let Collection { victim, target, next } = collection;
             let place = self.map.place(victim, next);
-            if let Some(lba) = self.map.owner(place) {
+            let (lba, run) = self.map.owner_run(place, left.min(self.pages() - next));
+            if let Some(lba) = lba {
                 let (from, to) = (self.units.block(victim, next), self.units.block(target, self.copied.len() as u32));
-                plan.copy(Place::At(from), Place::At(to), 1, Why::Migrate);
-                self.copied.push((lba, place));
-                left -= 1;
+                plan.copy(Place::At(from), Place::At(to), run, Why::Migrate);
+                self.copied.extend((0..u64::from(run)).map(|i| (lba.plus(i), place + i)));
+                left -= run;
             }
-            collection.next += 1;
+            collection.next += run;
         }
         self.collection = Some(collection);
         Step::More

@@ -255,7 +255,7 @@ impl Bands {
     fn pages_of_holders(&self, geometry: Geometry, first: u64, slots: u32, found: &mut Vec<u64>) {
         let from = found.len();
         found.extend(geometry.pages_of_slots(first, slots));
-        self.map.holders(first, slots, |_| 0, |lba, _| found.extend(geometry.pages(Extent::new(lba, 1))));
+        self.map.holders(first, slots, |_| 0, |at, _| found.extend(geometry.pages(at)));
         let mut pages = found.split_off(from);
         pages.sort_unstable();
         pages.dedup();
