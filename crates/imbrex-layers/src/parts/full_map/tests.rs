@@ -56,9 +56,14 @@ fn what_was_written_and_what_lies_there_are_two_things() {
     map.wrote(Extent::new(Lba(9), 1), 13);
     assert_eq!((map.holder(5), map.owner(5), map.owner(12)), (Some(Lba(3)), None, Some(Lba(3))));
     assert_eq!((map.holder(13), map.owner(13)), (Some(Lba(9)), None));
-    let mut held = Vec::new();
-    map.holders(0, 20, |_| 0, |lba, place| held.push((lba.0, place)));
-    assert_eq!(held, [(3, 5), (4, 6), (3, 12), (9, 13)]);
+    let (mut held, mut lying) = (Vec::new(), Vec::new());
+    map.holders(0, 20, |_| 0, |at, place| held.push((at.start.0, at.blocks, place)));
+    map.owners(0, 20, |_| 0, |at, place| lying.push((at.start.0, at.blocks, place)));
+    assert_eq!((held, lying), (vec![(3, 2, 5), (3, 1, 12), (9, 1, 13)], vec![(4, 1, 6), (3, 1, 12)]));
+    assert_eq!(
+        (map.owner_run(5, 9), map.owner_run(6, 9), map.owner_run(7, 3)),
+        ((None, 1), (Some(Lba(4)), 1), (None, 3))
+    );
     map.remove(Extent::new(Lba(3), 1), |_, _| {});
     map.forget_writes(1, 4);
     assert_eq!((map.holder(12), map.holder(13)), (Some(Lba(3)), Some(Lba(9))));
