@@ -149,7 +149,7 @@ impl Bitmap {
             let members = u64::from((self.words[place(at).0] >> (at % 64)).trailing_ones());
             at += members;
             // Unless the word ends there.
-            if members == 0 || at % 64 != 0 {
+            if members == 0 || !at.is_multiple_of(64) {
                 break;
             }
         }
