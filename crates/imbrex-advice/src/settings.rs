@@ -1,8 +1,8 @@
 //! Settings: of each layer some are tried, and where they make a difference more.
 
 use anyhow::Result;
-use imbrex_runs::search::Proposals;
 use imbrex_runs::search::spaces::timed;
+use imbrex_runs::search::{Proposal, Proposals};
 
 use crate::stages::{Baselines, LEADERS, Stages, best_of};
 use crate::trial::Point;
@@ -83,8 +83,8 @@ impl<'a> Stages<'a> {
             let own = searches[at].proposals.next(number, are_near).into_iter();
             proposals.extend(own.map(|proposal| (at, proposal)));
         }
-        let trial = |at: usize, settings: &[String]| layers[at].trial.with(settings);
-        let trials: Vec<_> = proposals.iter().map(|(at, proposal)| trial(*at, &proposal.settings)).collect();
+        let trial = |(at, proposal): &(usize, Proposal)| layers[*at].trial.with(&proposal.settings);
+        let trials: Vec<_> = proposals.iter().map(trial).collect();
         let points = self.tried(&trials, doing, baselines)?;
         for ((at, proposal), point) in proposals.into_iter().zip(points) {
             // What a layer refuses, or does not get done, says nothing of what another setting is worth.

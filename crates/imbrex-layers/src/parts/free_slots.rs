@@ -88,8 +88,7 @@ impl FreeSlots {
     fn run(&self, from: u32, most: u32) -> Option<(u32, u32)> {
         let first = self.free.next(u64::from(from), u64::from(self.slots))?;
         let end = u64::from(self.slots).min(first + u64::from(most));
-        let length = self.free.next_absent(first, end) - first;
-        Some((first as u32, length.max(1) as u32))
+        Some((first as u32, (self.free.next_absent(first, end) - first) as u32))
     }
 }
 

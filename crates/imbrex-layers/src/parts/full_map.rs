@@ -130,7 +130,7 @@ impl FullMap {
     }
 
     /// Reads what lookups of the holders of places from `from` to `to` will, and what `also` reads of them, for the
-    /// effect on the cache. Of a run the first and the last are enough.
+    /// effect on the cache. Of a run only the first and the last are: the others lie between them.
     #[inline]
     #[must_use]
     pub fn prefetch_holders(&self, from: u64, to: u64, also: impl Fn(Lba) -> u64) -> u64 {
@@ -173,15 +173,12 @@ impl FullMap {
     #[inline]
     pub fn owners(&self, first: u64, blocks: u32, also: impl Fn(Lba) -> u64, mut each: impl FnMut(Extent<Lba>, u64)) {
         self.holders(first, blocks, also, |held, first| {
-            let mut place = first;
-            let mut rest = held;
-            while !rest.is_empty() {
-                let (lies_at, run) = self.run(rest);
-                if lies_at == Some(place) {
-                    each(rest.first(run), place);
+            self.runs(held, |at, place| {
+                if place == first + at.start.since(held.start) {
+                    each(at, place);
                 }
-                (rest, place) = (rest.skip(run), place + u64::from(run));
-            }
+                true
+            });
         });
     }
 

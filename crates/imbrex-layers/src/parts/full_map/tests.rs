@@ -33,7 +33,15 @@ proptest! {
         for place in 0..60 {
             let owner = plain.iter().find(|(_, p)| **p == place).map(|(lba, _)| Lba(*lba));
             prop_assert_eq!(map.owner(place), owner);
+            let (first, run) = map.owner_run(place, (60 - place) as u32);
+            prop_assert!(run > 0 && place + u64::from(run) <= 60);
+            for i in 0..u64::from(run) {
+                prop_assert_eq!(map.owner(place + i), first.map(|first| first.plus(i)));
+            }
         }
+        let mut lying = BTreeMap::new();
+        map.owners(0, 60, |_| 0, |at, place| lying.extend((at.start.0..at.end().0).zip(place..)));
+        prop_assert_eq!(lying, plain.clone());
         for unit in 0..6 {
             let there = plain.values().filter(|place| **place / 10 == u64::from(unit)).count() as u32;
             prop_assert_eq!((map.live(unit), live[unit as usize]), (there, there));
