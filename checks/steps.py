@@ -28,6 +28,9 @@ AT_A_TIME = 2
 HEARTBEAT_SECONDS = 30
 # So long a machine is taken for one like that of CONTRIBUTING.md, whatever the first steps took.
 SURE_SECONDS = 60
+# No step takes longer, even on a machine three times as slow: one that does waits for what will not come. The soak
+# takes as long as is asked for.
+LIMIT_SECONDS = float(os.environ.get("STEP_LIMIT_SECONDS") or 30 * 60 + 2 * float(os.environ.get("SOAK_SECONDS", 0)))
 # Lines of a step that failed.
 SHOWN_LINES = 60
 
@@ -47,9 +50,14 @@ class Step:
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
     def ended(self):
-        """Whether it has ended, with its time."""
+        """Whether it has ended, with its time. One that takes too long is ended."""
         if self.process.poll() is None:
-            return False
+            if self.under_way() < LIMIT_SECONDS:
+                return False
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            with open(self.log, "a") as log:
+                log.write(f"\nended here: it has taken {in_minutes(LIMIT_SECONDS)}, as no step does (STEP_LIMIT_SECONDS)\n")
         self.took = time.monotonic() - self.began
         return True
 

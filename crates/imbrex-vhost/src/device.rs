@@ -51,6 +51,8 @@ pub struct Device {
 struct Queue {
     /// Whether anything has been asked for in it.
     begun: AtomicBool,
+    /// Whether the log says already that it cannot be read.
+    is_broken: AtomicBool,
     /// How many requests are not answered yet.
     under_way: Mutex<usize>,
     none: Condvar,
@@ -108,7 +110,20 @@ impl Device {
         }
     }
 
-    /// Takes everything that is in a queue.
+    /// Takes everything that is in a queue, until nothing has come in the meantime.
+    fn take_all(&self, number: usize, vring: &VringMutex<Memory>) -> io::Result<()> {
+        loop {
+            vring.disable_notification().map_err(io::Error::other)?;
+            let taken = self.take(number, vring);
+            let has_more = vring.enable_notification().map_err(io::Error::other)?;
+            taken?;
+            if !has_more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes what is in a queue now.
     fn take(&self, number: usize, vring: &VringMutex<Memory>) -> io::Result<()> {
         let queue = &self.queues[number];
         let chains: Vec<Chain> = {
@@ -210,12 +225,12 @@ impl VhostUserBackend for Device {
         // A thread has the one queue of its own number.
         let Some(vring) = vrings.get(usize::from(event)) else { return Ok(()) };
         self.begin(queue, vring);
-        loop {
-            vring.disable_notification().map_err(io::Error::other)?;
-            self.take(queue, vring)?;
-            if !vring.enable_notification().map_err(io::Error::other)? {
-                return Ok(());
-            }
+        // An error would end the thread of the queue without a word.
+        if let Err(error) = self.take_all(queue, vring)
+            && !self.queues[queue].is_broken.swap(true, Ordering::SeqCst)
+        {
+            tracing::warn!(queue, %error, "a queue of the guest cannot be read");
         }
+        Ok(())
     }
 }

@@ -17,6 +17,7 @@ use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
+use vmm_sys_util::epoll::{ControlOperation, Epoll, EpollEvent, EventSet};
 use vmm_sys_util::eventfd::EventFd;
 
 /// The guest's memory: a queue's descriptors, what is in it, what was answered, and room for a request.
@@ -31,6 +32,9 @@ const OUT: u64 = 0x10_0000;
 const ROOM: u64 = 0x20_0000;
 /// Where the monitor has that memory.
 const AT: u64 = 1 << 40;
+
+/// No machine is so busy that an answer takes as long: without it, a server that never answers would hold up all tests.
+const LIMIT_MS: i32 = 600_000;
 
 /// Flags of a descriptor.
 const NEXT: u16 = 1;
@@ -85,7 +89,8 @@ impl Guest {
         file.set_len(MEMORY).unwrap();
         let region = (GuestAddress(0), MEMORY as usize, Some(FileOffset::new(file.try_clone().unwrap(), 0)));
         let memory = GuestMemoryMmap::from_ranges_with_files([region]).unwrap();
-        // So many were answered.
+        // The server looks at the queue as soon as it is enabled: so many were asked for, and answered.
+        memory.write_obj(asked, GuestAddress(AVAILABLE + 2)).unwrap();
         memory.write_obj(asked, GuestAddress(USED + 2)).unwrap();
         let mut frontend = Frontend::connect(socket, 2).unwrap();
         frontend.set_owner().unwrap();
@@ -126,6 +131,14 @@ impl Guest {
         self.memory.write_obj(value, GuestAddress(at)).unwrap();
     }
 
+    /// Waits for the interrupt that says that there is an answer.
+    fn wait(&self) {
+        let (epoll, mut came) = (Epoll::new().unwrap(), [EpollEvent::default()]);
+        epoll.ctl(ControlOperation::Add, self.call.as_raw_fd(), EpollEvent::new(EventSet::IN, 0)).unwrap();
+        assert_eq!(epoll.wait(LIMIT_MS, &mut came).unwrap(), 1, "no answer came");
+        self.call.read().unwrap();
+    }
+
     /// Asks for something, and waits for the status and what was read.
     fn ask(&mut self, kind: u32, sector: u64, out: &[u8], room: u32) -> (u8, Vec<u8>) {
         self.put(u64::from(kind), HEADER);
@@ -146,7 +159,7 @@ impl Guest {
         self.asked += 1;
         self.put(self.asked, AVAILABLE + 2);
         self.kick.write(1).unwrap();
-        self.call.read().unwrap();
+        self.wait();
         assert_eq!(self.memory.read_obj::<u16>(GuestAddress(USED + 2)).unwrap(), self.asked);
         let mut read = vec![0; room as usize];
         self.memory.read_slice(&mut read, GuestAddress(ROOM)).unwrap();
@@ -216,6 +229,30 @@ fn a_guest_that_had_another_server_is_told_that_something_may_be_lost() {
     // This server is the same.
     let mut guest = Guest::going_on(&socket, 9);
     assert_eq!(guest.ask(FLUSH, 0, &[], 0).0, 0);
+    drop(guest);
+    server.end();
+}
+
+#[test]
+fn a_guest_whose_queue_is_nonsense_is_answered_once_it_is_mended() {
+    const NONSENSE: u16 = 7;
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("disk.img");
+    formatted(&image);
+    let volume = service(&image, false);
+    let socket = folder.path().join("disk.sock");
+    let server = served(&socket, &volume);
+    let mut guest = Guest::connected(&socket);
+    assert_eq!(guest.ask(WRITE, 0, &[1; 512], 0).0, 0);
+    // More than a queue holds.
+    guest.put(guest.asked + QUEUE + 1, AVAILABLE + 2);
+    guest.put(NONSENSE, USED);
+    guest.kick.write(1).unwrap();
+    // The server says in the end that it wants to be told of more.
+    while guest.memory.read_obj::<u16>(GuestAddress(USED)).unwrap() != 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(guest.ask(READ, 0, &[], 512), (0, vec![1; 512]));
     drop(guest);
     server.end();
 }

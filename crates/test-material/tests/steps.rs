@@ -71,6 +71,15 @@ fn the_first_failure_ends_the_run_unless_others_are_wanted_too() {
 }
 
 #[test]
+fn a_step_that_hangs_fails_and_all_that_it_began_is_ended() {
+    let steps = [("a", "echo 'waits for b'\nsleep 1000 | cat", ""), ("b", "true", "")];
+    let (said, status) = run_with(&steps, &[("STEP_LIMIT_SECONDS", "1"), ("KEEP_GOING", "1")]);
+    assert_eq!(status, Some(1));
+    let why = "waits for b\n\nended here: it has taken 1 s, as no step does (STEP_LIMIT_SECONDS)\n";
+    assert!(said.contains("0 passed, 1 failed, 0 skipped\n") && said.contains(why), "{said}");
+}
+
+#[test]
 fn the_steps_of_several_goals_are_one_run_and_what_comes_after_all_is_the_last() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("steps.toml");
