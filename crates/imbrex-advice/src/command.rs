@@ -71,7 +71,7 @@ pub struct Advise {
     #[command(flatten)]
     traces: TraceFiles,
     /// Settings of each layer that are tried, its defaults first, half of them where that makes no difference, and three times
-    /// as many of the best two of each kind; otherwise 8, and 4 where there are more than 400,000 requests
+    /// as many of the best two of each kind; otherwise 8, and 4 where 6 GiB are read and written, and 2 where 32 GiB are
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: Option<u32>,
     /// Runs at a time; the default is the number of cores
@@ -88,10 +88,6 @@ fn time(text: &str) -> Result<u64, String> {
     nanoseconds(text).filter(|ns| *ns > 0).ok_or_else(remedy)
 }
 
-/// Settings of each layer that are tried, and how many of a workload with more requests.
-const TRIALS: u32 = 8;
-const FEW_TRIALS: u32 = 4;
-const LONG: u64 = 400_000;
 /// The seed of the search for settings.
 const SEARCH: u64 = 1;
 
@@ -109,8 +105,8 @@ impl Advise {
         let jobs = self.jobs.map_or_else(parallel::cores, |jobs| jobs.get() as usize);
         let known = self.known(jobs)?;
         let measure = Measure { known: &known, demand: self.demand(), prices: Prices::with(&self.prices) };
-        let (budgets, trials) = (self.budgets.as_slice(), self.trials.unwrap_or_else(|| trials(&known)));
-        let stages = Stages { disks: &disks, measure: &measure, budgets, trials, seed: SEARCH, jobs };
+        let budgets = self.budgets.as_slice();
+        let stages = Stages { disks: &disks, measure: &measure, budgets, trials: self.trials, seed: SEARCH, jobs };
         let baselines = stages.baselines()?;
         let mut measured = stages.run(&baselines)?;
         let judge = Judge { budgets, is_named: !self.disks.is_empty() };
@@ -194,12 +190,6 @@ impl Advise {
         let asked = self.asked();
         all.into_iter().flat_map(|(point, is)| AdviceRow::of(point, is, &asked)).collect()
     }
-}
-
-/// Settings that are tried if nobody says how many: a long workload is replayed less often.
-fn trials(known: &[Known]) -> u32 {
-    let requests: u64 = known.iter().map(|known| known.range.requests).sum();
-    if requests > LONG { FEW_TRIALS } else { TRIALS }
 }
 
 /// The traces in a folder; anything else is itself.

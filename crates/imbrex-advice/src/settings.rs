@@ -4,7 +4,7 @@ use anyhow::Result;
 use imbrex_runs::search::spaces::timed;
 use imbrex_runs::search::{Proposal, Proposals};
 
-use crate::stages::{Baselines, LEADERS, Stages, best_of};
+use crate::stages::{Baselines, Stages, best_of};
 use crate::trial::Point;
 
 /// How many times as long as the best of its disk a layer may take whose settings are looked at, and if it is looked at
@@ -15,6 +15,13 @@ const NEAR: f64 = 2.0;
 const MATTERS: f64 = 1.01;
 /// How many times as many settings of the leading layers are tried as of others.
 const CLOSER: u32 = 3;
+/// Settings of each layer that are tried if nobody says how many, of a workload that moves more bytes, and of one that
+/// moves even more: each takes as long as it takes to replay that.
+const TRIALS: u32 = 8;
+const FEW_TRIALS: u32 = 4;
+const LONG_GIB: u64 = 6;
+const LEAST_TRIALS: u32 = 2;
+const LONGER_GIB: u64 = 32;
 
 /// What was found out about the settings of a layer.
 struct Search {
@@ -37,15 +44,30 @@ impl Search {
 
 impl<'a> Stages<'a> {
     /// Gives layers the best settings that are found, beginning with those that they have: a few are tried of those that
-    /// are not far behind the best of their disk, more where that made a difference, and even more of the leading ones.
+    /// are not far behind the best of their disk, more where that made a difference, and even more of so many leading ones.
     ///
     /// # Errors
     /// As those of [`Stages::run`].
-    pub fn settle(&self, layers: &mut [Point<'a>], baselines: &Baselines) -> Result<()> {
+    pub fn settle(&self, layers: &mut [Point<'a>], leaders: usize, baselines: &Baselines) -> Result<()> {
+        let mut searches = self.look(layers, baselines)?;
+        let leads = |layers: &[Point<'a>], searches: &[Search], at: usize| {
+            let own = &layers[at];
+            let is_ahead = |other: &&Point<'_>| other.is_same_disk(own) && other.score() < own.score();
+            searches[at].matters(own) && layers.iter().filter(is_ahead).count() < leaders
+        };
+        for _ in 1..CLOSER {
+            let (number, doing) = (self.trials(baselines), "trying settings of the best");
+            self.round(layers, &mut searches, leads, (number, true), baselines, doing)?;
+        }
+        Ok(())
+    }
+
+    fn look(&self, layers: &mut [Point<'a>], baselines: &Baselines) -> Result<Vec<Search>> {
         let mut searches: Vec<_> = layers.iter().map(|point| Search::beside(point, self.seed)).collect();
         // With the settings that layers have half of all, but at least one to hold against those.
-        let others = self.trials.saturating_sub(1);
-        let first = self.trials.div_ceil(2).saturating_sub(1).max(1).min(others);
+        let trials = self.trials(baselines);
+        let others = trials.saturating_sub(1);
+        let first = trials.div_ceil(2).saturating_sub(1).max(1).min(others);
         let within = |layers: &[Point<'a>], at: usize, times: f64| {
             best_of(layers, layers[at].trial.disk).is_some_and(|best| layers[at].score() <= times * best.score())
         };
@@ -55,16 +77,12 @@ impl<'a> Stages<'a> {
             searches[at].matters(&layers[at]) && within(layers, at, NEAR)
         };
         self.round(layers, &mut searches, more, (others - first, true), baselines, "trying more settings")?;
-        let leads = |layers: &[Point<'a>], searches: &[Search], at: usize| {
-            let own = &layers[at];
-            let is_ahead = |other: &&Point<'_>| other.is_same_disk(own) && other.score() < own.score();
-            searches[at].matters(own) && layers.iter().filter(is_ahead).count() < LEADERS
-        };
-        for _ in 1..CLOSER {
-            let doing = "trying settings of the best";
-            self.round(layers, &mut searches, leads, (self.trials, true), baselines, doing)?;
-        }
-        Ok(())
+        Ok(searches)
+    }
+
+    /// Settings of each layer that are tried.
+    fn trials(&self, baselines: &Baselines) -> u32 {
+        self.trials.unwrap_or_else(|| usual_trials(baselines.bytes()))
     }
 
     /// Tries some settings of some layers, any or such that are near the best.
@@ -97,5 +115,26 @@ impl<'a> Stages<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Settings that are tried of a workload that moves so many bytes, if nobody says how many.
+fn usual_trials(bytes: u64) -> u32 {
+    match bytes >> 30 {
+        ..LONG_GIB => TRIALS,
+        LONG_GIB..LONGER_GIB => FEW_TRIALS,
+        LONGER_GIB.. => LEAST_TRIALS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usual_trials;
+
+    #[test]
+    fn the_longer_a_workload_is_the_fewer_settings_are_tried() {
+        let tried = [0, 5, 6, 31, 32, 1 << 30].map(|gib: u64| usual_trials((gib << 30) + 1));
+        assert_eq!(tried, [8, 8, 4, 4, 2, 2]);
+        assert_eq!(usual_trials((6 << 30) - 1), 8);
     }
 }

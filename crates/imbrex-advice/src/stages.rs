@@ -32,8 +32,8 @@ pub struct Stages<'a> {
     pub measure: &'a Measure<'a>,
     /// What may be bought.
     pub budgets: &'a [Budget],
-    /// Settings of each layer that are tried.
-    pub trials: u32,
+    /// Settings of each layer that are tried, if that was said.
+    pub trials: Option<u32>,
     /// Of the search.
     pub seed: u64,
     /// Runs at a time.
@@ -111,7 +111,7 @@ impl<'a> Stages<'a> {
                 }
             }
         }
-        self.settle(&mut layers, baselines)?;
+        self.settle(&mut layers, LEADERS, baselines)?;
         let mut varied = self.varied(&layers, baselines)?;
         layers.iter_mut().chain(&mut varied).try_for_each(|point| point.price(self.measure))?;
         Ok(Measured { layers, varied, late, refused })
@@ -138,7 +138,7 @@ impl<'a> Stages<'a> {
             own.sort_by(|one, other| one.score().total_cmp(&other.score()));
             let trials: Vec<_> = own.iter().take(LEADERS).map(|point| point.trial.sized_as(&best)).collect();
             let mut points = self.points(&trials, "trying layers of that size", baselines)?;
-            self.settle(&mut points, baselines)?;
+            self.settle(&mut points, 1, baselines)?;
             points.iter_mut().try_for_each(|point| point.price(self.measure))?;
             let found = points.into_iter().min_by(|one, other| one.score().total_cmp(&other.score()));
             let known = measured.varied.iter_mut().find(|point| point.trial.is_sized_as(&best));
@@ -267,6 +267,12 @@ impl Baselines {
     /// What the conventional disk does that a disk is held against.
     pub fn of(&self, disk: &Disk, speed: NonZeroU64) -> &Baseline {
         self.0.get(&(disk.yardstick().to_owned(), speed.get())).map_or(&[], Vec::as_slice)
+    }
+
+    /// The bytes that all workloads read and write.
+    pub fn bytes(&self) -> u64 {
+        let outcomes = self.0.values().next().into_iter().flatten().map(|row| &row.outcome);
+        outcomes.map(|outcome| outcome.host_read_bytes + outcome.host_write_bytes).sum()
     }
 }
 

@@ -8,7 +8,7 @@ type Place = (&'static str, &'static str);
 /// A document, and a sentence or a part of one with `{}` in place of the number.
 type Statement = (&'static str, &'static str);
 
-const NUMBERS: [(Place, &[Statement]); 40] = [
+const NUMBERS: [(Place, &[Statement]); 42] = [
     (
         ("crates/imbrex-runs/src/steady.rs", "pub const WINDOW: u32 = "),
         &[("docs/simulation.md", "A *window* is {} rounds in a row")],
@@ -157,24 +157,32 @@ const NUMBERS: [(Place, &[Statement]); 40] = [
         &[("docs/serving.md", "and {} for everything"), ("SECURITY.md", "and {} for everything")],
     ),
     (
-        ("crates/imbrex-advice/src/command.rs", "const TRIALS: u32 = "),
+        ("crates/imbrex-advice/src/settings.rs", "const TRIALS: u32 = "),
         &[
             ("docs/advice.md", "It is {} by default"),
             ("crates/imbrex-advice/src/command.rs", "of each kind; otherwise {}, and"),
         ],
     ),
     (
-        ("crates/imbrex-advice/src/command.rs", "const FEW_TRIALS: u32 = "),
+        ("crates/imbrex-advice/src/settings.rs", "const FEW_TRIALS: u32 = "),
+        &[("docs/advice.md", "by default, {} where"), ("crates/imbrex-advice/src/command.rs", "and {} where 6")],
+    ),
+    (
+        ("crates/imbrex-advice/src/settings.rs", "const LONG_GIB: u64 = "),
         &[
-            ("docs/advice.md", "and {} for more than"),
-            ("crates/imbrex-advice/src/command.rs", "and {} where there are more"),
+            ("docs/advice.md", "four where {} GiB are"),
+            ("crates/imbrex-advice/src/command.rs", "4 where {} GiB are read"),
         ],
     ),
     (
-        ("crates/imbrex-advice/src/command.rs", "const LONG: u64 = "),
+        ("crates/imbrex-advice/src/settings.rs", "const LEAST_TRIALS: u32 = "),
+        &[("docs/advice.md", "and {} where"), ("crates/imbrex-advice/src/command.rs", "and {} where 32")],
+    ),
+    (
+        ("crates/imbrex-advice/src/settings.rs", "const LONGER_GIB: u64 = "),
         &[
-            ("docs/advice.md", "for more than {} requests"),
-            ("crates/imbrex-advice/src/command.rs", "where there are more than {} requests"),
+            ("docs/advice.md", "and two where {} GiB are,"),
+            ("crates/imbrex-advice/src/command.rs", "2 where {} GiB are"),
         ],
     ),
     (
