@@ -1,7 +1,7 @@
 # The README's second command is `make test`: what every change must pass. CI runs `make ci` (.ci/run): this and `make soak`, which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak ci tools deb static wheels fuzz times check-dm-zoned check-device check-install compare-device check-nbd check-pages page-pictures check-python check-wheels python-reference reproduction-pages
+.PHONY: test quick soak ci tools docs deb static wheels fuzz times check-dm-zoned check-device check-install compare-device check-nbd check-pages page-pictures check-python check-wheels python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
@@ -18,6 +18,10 @@ tools:
 times:
 	@checks/steps.py --times test
 	@checks/steps.py --times soak
+
+# The documents as a site, in target/site, which is read without a network.
+docs:
+	@site/build.sh
 
 # A Debian package, in target/debian; see docs/install.md.
 deb:

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 from browser import Browser, sheets
-from common import AXE, PICTURES, WORK, fits_a_phone, imbrex, is_accessible, is_quiet, shows_every_chart, violations
+from common import AXE, PICTURES, SITE, WORK, fits_a_phone, imbrex, is_accessible, is_quiet, shows_every_chart, violations
+from documents import check_documents
 from live import check_live
 
 ONE_RUN, MANY_RUNS = 1_500_000, 4_000_000
@@ -308,6 +309,9 @@ def main():
         for check in [*checks, *([check_accessible] if AXE else []), check_many, check_live]:
             check(browser)
             print(f"page check: {check.__doc__.splitlines()[0]} Good.")
+        if SITE:
+            check_documents(browser, Path(SITE))
+            print(f"page check: {check_documents.__doc__} Good.")
     finally:
         browser.close()
 

@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-IMBREX, WORK, PICTURES, AXE = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
+IMBREX, WORK, PICTURES = (Path(path) for path in sys.argv[1:4])
+# Empty where it could not be had.
+AXE, SITE = sys.argv[4:6]
 
 
 def imbrex(*words):

@@ -1,13 +1,14 @@
 #!/bin/bash
 # Opens pages in a headless browser and uses them as a person would: reports of runs, of series and units, of two files
 # beside each other, of a paper's claims, and of 400 runs, on paper and without JavaScript; and the page of a volume that
-# is served while it is written to and after its server is killed. axe-core looks for what keeps people from using a page.
+# is served while it is written to and after its server is killed; and the site of documents, built here and read from
+# its folder. axe-core looks for what keeps people from using a page.
 # Pictures of all of them stay in PICTURES, target/pages unless it says otherwise, for who wants to look. With --pictures
 # it takes those that the documents keep instead, in docs/pictures/pages.
 #
 # Needs Chromium with its driver, nbdkit and fio, which are installed quietly where this is Debian and the user is root,
-# and Python, into an environment of which selenium is put. axe-core comes from npm, where that is there. What cannot be
-# had is skipped with a message, or the check fails if IMBREX_REQUIRE_BROWSER is 1.
+# and Python, into an environment of which selenium is put, and into another what builds the site. axe-core comes from
+# npm, where that is there. What cannot be had is skipped with a message, or the check fails if IMBREX_REQUIRE_BROWSER is 1.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -57,5 +58,14 @@ if [ "${1:-}" = --pictures ]; then
     mkdir -p "$root/docs/pictures/pages"
     exec "$environment/bin/python" pictures.py "$PROGRAMS/imbrex" "$work" "$root/docs/pictures/pages"
 fi
+site=$root/target/site
+IMBREX=$PROGRAMS/imbrex "$root/site/build.sh" > "$work/site" 2>&1 || {
+    # What it takes to build the site comes over the network.
+    [ $? = 75 ] && [ "${!required:-0}" != 1 ] || fail "$(cat "$work/site")"
+    site=
+    why="the site could not be built: $(tail -n 1 "$work/site")"
+    echo "$check: the site of documents was not looked at: $why"
+    left_out "$check, site of documents" "$why"
+}
 mkdir -p "$pictures"
-"$environment/bin/python" -W error::SyntaxWarning check.py "$PROGRAMS/imbrex" "$work" "$pictures" "$axe"
+"$environment/bin/python" -W error::SyntaxWarning check.py "$PROGRAMS/imbrex" "$work" "$pictures" "$axe" "$site"

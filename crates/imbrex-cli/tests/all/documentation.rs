@@ -246,11 +246,11 @@ fn every_excerpt_is_in_the_sources() {
     }
 }
 
-/// What is said nowhere of a layer: its row in the README, the page whose title names it, and its fields there or on a
+/// What is said nowhere of a layer: its row in the list of layers, the page whose title names it, and its fields there or on a
 /// page that it refers to.
-fn missing(info: &LayerInfo, pages: &[(String, String)], readme: &str) -> Vec<String> {
+fn missing(info: &LayerInfo, pages: &[(String, String)], list: &str) -> Vec<String> {
     let name = format!("`{}`", info.name);
-    let row = (!readme.contains(&format!("\n| {name} |"))).then(|| format!("{name} has no row in the README"));
+    let row = (!list.contains(&format!("\n| [{name}]("))).then(|| format!("{name} has no row in the list of layers"));
     let is_of = |page: &&(String, String)| page.1.lines().next().is_some_and(|title| title.contains(&name));
     let Some((_, page)) = pages.iter().find(is_of) else {
         return row.into_iter().chain([format!("{name} has no page")]).collect();
@@ -294,11 +294,11 @@ fn what_a_paper_has_otherwise_is_described() {
 fn every_layer_and_its_fields_are_described() {
     let named = |file: PathBuf| (file.file_name().unwrap_or_default().to_string_lossy().into_owned(), read(&file));
     let pages: Vec<(String, String)> = files("docs/layers").map(named).collect();
-    let readme = read(&root().join("README.md"));
-    let all: Vec<String> = layers::ALL.iter().flat_map(|info| missing(info, &pages, &readme)).collect();
+    let list = read(&root().join("docs/layers/README.md"));
+    let all: Vec<String> = layers::ALL.iter().flat_map(|info| missing(info, &pages, &list)).collect();
     assert!(all.is_empty(), "{all:#?}");
     let log = layers::find("log-choices").expect("the guide's example");
-    assert!(missing(log, &pages, "").len() == 1 && missing(log, &[], &readme).len() == 1);
+    assert!(missing(log, &pages, "").len() == 1 && missing(log, &[], &list).len() == 1);
     let bare = [("log.md".to_owned(), "# `log-choices`".to_owned())];
-    assert_eq!(missing(log, &bare, &readme).len(), log.fields.len());
+    assert_eq!(missing(log, &bare, &list).len(), log.fields.len());
 }
