@@ -1,7 +1,7 @@
 # The README's second command is `make test`: what every change must pass. CI runs `make ci` (.ci/run): this and `make soak`, which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak ci tools docs deb static wheels fuzz times check-dm-zoned check-device check-install compare-device check-nbd check-pages page-pictures check-python check-wheels python-reference reproduction-pages
+.PHONY: test quick soak ci tools docs deb static wheels fuzz times check-dm-zoned check-device check-elsewhere check-install compare-device check-nbd check-pages page-pictures check-python check-wheels python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
@@ -40,6 +40,10 @@ wheels:
 check-wheels:
 	@ARCHITECTURES=$$(uname -m) packaging/wheels.sh
 	@WHEEL=$$(ls "$$PWD"/target/wheels/imbrex-*.whl) checks/python/run.sh
+
+# The oldest Rust, and other systems: minutes of building, so it is not part of `make test`.
+check-elsewhere:
+	@checks/elsewhere.sh
 
 # That package in a clean Debian, and its service in a guest that is booted again: some minutes, so it is not part of
 # `make test`. Skipped like the one below.

@@ -62,6 +62,7 @@ mkdir -p "$root/etc/imbrex"
 } > "$work/copyright"
 put 644 "$work/copyright" /usr/share/doc/imbrex/copyright
 packaging/licenses.py imbrex-cli imbrex-nbdkit | packed /usr/share/doc/imbrex/THIRD-PARTY.gz
+packaging/sbom.py imbrex-cli imbrex-nbdkit | packed /usr/share/doc/imbrex/sbom.cdx.json.gz
 packed /usr/share/doc/imbrex/CHANGELOG.md.gz < CHANGELOG.md
 maintainer="The Imbrex developers <developers@imbrex.invalid>"
 printf 'imbrex (%s) unstable; urgency=medium\n\n  * CHANGELOG.md.gz says what has changed.\n\n -- %s  %s\n' "$version" \

@@ -5,11 +5,11 @@ A list of them with what each says of its license, and the texts that come with 
 of its own is under one of those of the others, and the list says which.
 """
 
-import json
-import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+
+from libraries import contained, metadata
 
 NAMES = ("license", "licence", "copying", "notice", "unlicense")
 
@@ -22,17 +22,9 @@ def texts(folder: Path) -> list[str]:
 
 
 def main() -> None:
-    packages = [word for name in sys.argv[1:] for word in ("--package", name)]
-    cargo = ["cargo", "tree", "--locked", *packages, "--edges=normal,no-proc-macro", "--prefix=none", "--format={p}"]
-    tree = subprocess.run(cargo, check=True, capture_output=True, text=True).stdout
-    contained = {tuple(line.split()[:2]) for line in tree.splitlines() if line.strip()}
-    metadata = ["cargo", "metadata", "--locked", "--format-version=1"]
-    known = json.loads(subprocess.run(metadata, check=True, capture_output=True, text=True).stdout)["packages"]
-    others = [it for it in known if it["source"] and (it["name"], f"v{it['version']}") in contained]
-    if not others:
-        sys.exit(f"{sys.argv[1:]} contain no libraries of others, which cannot be")
+    others = contained(metadata(), sys.argv[1:])
     of_text = defaultdict(list)
-    for it in sorted(others, key=lambda it: (it["name"], it["version"])):
+    for it in others:
         called = f"{it['name']} {it['version']}"
         print(f"{called}: {it['license'] or 'see its text below'}")
         for text in texts(Path(it["manifest_path"]).parent):

@@ -10,6 +10,7 @@ mod completion;
 mod documentation;
 mod frontier;
 mod kept;
+mod libraries;
 mod lifetimes;
 mod links;
 mod manual;

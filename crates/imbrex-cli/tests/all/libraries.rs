@@ -1,0 +1,75 @@
+//! The libraries of others in the programs: a bill that names each, from where one may come, under which license, and no
+//! library twice.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use spdx::{Expression, LicenseReq, ParseMode};
+
+/// Licenses under which a library may be passed on with the programs, with its text and nothing else.
+const ALLOWED: [&str; 7] = ["MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Zlib", "Unicode-3.0", "CC0-1.0"];
+/// Libraries of which two versions cannot be avoided, since libraries of others want them.
+const TWICE: [&str; 4] = ["bitflags", "cpufeatures", "getrandom", "signal-hook"];
+/// Where all come from.
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+fn root() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Whether one of the licenses that are offered is allowed.
+fn may_be_passed_on(license: &str) -> bool {
+    let is_allowed = |wanted: &LicenseReq| wanted.license.id().is_some_and(|id| ALLOWED.contains(&id.name));
+    Expression::parse_mode(license, ParseMode::LAX).is_ok_and(|offered| offered.evaluate(is_allowed))
+}
+
+#[test]
+fn every_library_in_the_programs_is_on_their_bill() {
+    let output =
+        Command::new("packaging/sbom.py").args(["imbrex-cli", "imbrex-nbdkit"]).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let bill: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&bill["bomFormat"], &bill["specVersion"]), (&"CycloneDX".into(), &"1.5".into()));
+    let components = bill["components"].as_array().unwrap();
+    let named = |name: &str| components.iter().find(|one| one["name"] == name);
+    // Of the program, of the plugin alone, and none of this project or of what only builds it.
+    assert!(named("clap").is_some() && named("nbdkit").is_some());
+    assert!(named("imbrex-core").is_none() && named("syn").is_none() && named("proptest").is_none());
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let mut versions: BTreeMap<&str, u32> = BTreeMap::new();
+    for one in components {
+        let [name, version] = ["name", "version"].map(|key| one[key].as_str().unwrap());
+        let checksum = one["hashes"][0]["content"].as_str().unwrap();
+        let locked =
+            format!("name = \"{name}\"\nversion = \"{version}\"\nsource = \"{REGISTRY}\"\nchecksum = \"{checksum}\"");
+        assert!(lock.contains(&locked), "{name} {version} is not what Cargo.lock has");
+        let license = one["licenses"][0]["expression"].as_str().unwrap();
+        assert!(may_be_passed_on(license), "{name} {version} is under {license}");
+        *versions.entry(name).or_default() += 1;
+    }
+    let twice: Vec<&str> = versions.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect();
+    assert_eq!(twice, TWICE, "in several versions");
+    let dependencies = bill["dependencies"].as_array().unwrap();
+    assert_eq!(dependencies.len(), components.len());
+    assert!(dependencies.iter().any(|one| one["ref"].as_str().unwrap().starts_with("pkg:cargo/clap@")
+        && !one["dependsOn"].as_array().unwrap().is_empty()));
+}
+
+/// Those that only build or test it, too.
+#[test]
+fn all_libraries_come_from_one_registry() {
+    let lock: toml::Table = std::fs::read_to_string(root().join("Cargo.lock")).unwrap().parse().unwrap();
+    let from = |one: &toml::Value| one.get("source").and_then(|source| source.as_str().map(str::to_owned));
+    let sources: Vec<String> = lock["package"].as_array().unwrap().iter().filter_map(from).collect();
+    assert!(sources.len() > 100 && sources.iter().all(|source| source == REGISTRY));
+}
+
+#[test]
+fn a_license_that_asks_for_more_is_noticed() {
+    assert!(may_be_passed_on("MIT/Apache-2.0") && may_be_passed_on("GPL-3.0-only OR MIT"));
+    assert!(may_be_passed_on("Apache-2.0 WITH LLVM-exception"));
+    assert!(
+        !may_be_passed_on("GPL-3.0-only") && !may_be_passed_on("MIT AND GPL-2.0-only") && !may_be_passed_on("its own")
+    );
+}
