@@ -22,9 +22,10 @@ struct Band {
 impl Band {
     const EMPTY: Self = Self { youngest: 0, is_exact: true, total: 0 };
 
-    fn gain(&mut self, time: u64) {
-        self.total += time;
-        self.rejuvenate(time);
+    /// Blocks come whose times begin with `first` and ascend by `step`.
+    fn gain(&mut self, first: u64, blocks: u32, step: u64) {
+        self.total += sum(first, blocks, step);
+        self.rejuvenate(last(first, blocks, step));
     }
 
     fn rejuvenate(&mut self, time: u64) {
@@ -33,12 +34,24 @@ impl Band {
         }
     }
 
-    fn lose(&mut self, time: u64) {
-        self.total = self.total.saturating_sub(time);
+    /// Blocks leave whose times begin with `first` and ascend by `step`.
+    fn lose(&mut self, first: u64, blocks: u32, step: u64) {
+        self.total = self.total.saturating_sub(sum(first, blocks, step));
         // Nothing is older than the beginning, so a band of its blocks stays as old, whichever of them leave: after a
         // restart each loss would otherwise have the whole band looked through.
-        self.is_exact &= time < self.youngest || self.youngest == 0;
+        self.is_exact &= last(first, blocks, step) < self.youngest || self.youngest == 0;
     }
+}
+
+/// The last of some times that ascend by `step`.
+fn last(first: u64, blocks: u32, step: u64) -> u64 {
+    first + u64::from(blocks - 1) * step
+}
+
+/// Their sum.
+fn sum(first: u64, blocks: u32, step: u64) -> u64 {
+    let blocks = u64::from(blocks);
+    blocks * first + blocks * (blocks - 1) / 2 * step
 }
 
 /// The ages of all bands under one interpretation.
@@ -103,17 +116,12 @@ impl Ages {
         if self.reading == Age::Band {
             return;
         }
-        let mut rest = at;
-        while !rest.is_empty() {
-            // What lies nowhere is passed at once.
-            let (slot, run) = map.run(rest);
-            for (slot, lba) in slot.into_iter().flat_map(|slot| slot..).zip(rest.first(run).iter()) {
-                let (band, time) = (map.locate(slot).0, times.of(lba));
-                self.bands[band as usize].lose(time);
-                self.change_slices(band, |slices| slices.lose(time));
-            }
-            rest = rest.skip(run);
-        }
+        map.runs(at, |at, slot| {
+            let (band, _) = map.locate(slot);
+            times.runs(at, |first, blocks, step| self.bands[band as usize].lose(first, blocks, step));
+            self.change_slices(band, |slices| at.iter().for_each(|lba| slices.lose(times.of(lba))));
+            true
+        });
     }
 
     /// The blocks of `at`, which lie on no other band any more and whose times are known, lie on this one.
@@ -125,7 +133,7 @@ impl Ages {
                 Written::At(time) | Written::Before(time) => time,
             });
         }
-        at.iter().for_each(|lba| of.gain(times.of(lba)));
+        times.runs(at, |first, blocks, step| of.gain(first, blocks, step));
         self.change_slices(band, |slices| at.iter().for_each(|lba| slices.gain(times.of(lba))));
     }
 
@@ -144,7 +152,7 @@ impl Ages {
             map.place(band, 0),
             full,
             |lba| times.of(lba),
-            |at, _| youngest = at.iter().map(|lba| times.of(lba)).fold(youngest, u64::max),
+            |at, _| times.runs(at, |first, blocks, step| youngest = youngest.max(last(first, blocks, step))),
         );
         let of = &mut self.bands[band as usize];
         (of.youngest, of.is_exact) = (youngest, true);
@@ -171,7 +179,7 @@ impl Ages {
         let mut bands = vec![Band::EMPTY; self.bands.len()];
         map.all_in_memory(|at, slot| {
             let of = &mut bands[map.locate(slot).0 as usize];
-            at.iter().for_each(|lba| of.gain(times.of(lba)));
+            times.runs(at, |first, blocks, step| of.gain(first, blocks, step));
         });
         let is_so = |known: &Band, is: &Band| {
             if map.is_cached() {

@@ -3,7 +3,7 @@
 use super::LogStructured;
 use super::config::Cooling;
 use super::times::Written;
-use imbrex_core::block::{Address, Extent, Lba};
+use imbrex_core::block::{Extent, Lba};
 use imbrex_core::plan::{Place, Plan, Record, Why};
 
 impl LogStructured {
@@ -74,7 +74,14 @@ impl LogStructured {
             return at;
         }
         let at = at.first(at.blocks.min(u32::try_from(self.bands.known.until_concluded()).unwrap_or(u32::MAX)));
-        let others = (1..at.blocks).find(|&i| self.bands.stream_of(at.start.plus(i.into()), i + 1) != stream);
-        at.first(others.unwrap_or(at.blocks))
+        let mut own = self.bands.alike(at);
+        while own < at.blocks {
+            let rest = at.skip(own);
+            if self.bands.stream_of(rest.start, own + 1) != stream {
+                break;
+            }
+            own += self.bands.alike(rest);
+        }
+        at.first(own)
     }
 }

@@ -171,6 +171,12 @@ impl Bands {
         self.separation.of_host(self.known.will_be_hot(lba, &self.map, || self.lived(lba, ahead)))
     }
 
+    /// How many blocks at the front of `at` are of the same stream as the first, without a look at each.
+    #[inline]
+    pub fn alike(&self, at: Extent<Lba>) -> u32 {
+        self.known.alike(at, &self.map)
+    }
+
     /// How long a block that lies on a band has lived when the host writes it as the `ahead`-th from now.
     pub fn lived(&self, lba: Lba, ahead: u32) -> Option<u64> {
         self.map.get(lba)?;

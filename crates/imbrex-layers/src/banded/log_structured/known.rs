@@ -258,11 +258,26 @@ impl Known {
         }
     }
 
+    /// Of how many blocks at the front of `at` a write by the host would leave as many hot as the first one, without a look
+    /// at each: those that lie nowhere are alike.
+    #[inline]
+    pub fn alike(&self, at: Extent<Lba>, map: &FullMap) -> u32 {
+        if let Some(lifetimes) = &self.lifetimes {
+            return lifetimes.alike(at);
+        }
+        let (None, new) = map.run(at) else { return 1 };
+        let are_cold = |temperatures: &Temperatures| temperatures.are_new_ones_cold(at.first(new));
+        if self.lives.is_some() || self.temperatures.as_ref().is_none_or(are_cold) { new } else { 1 }
+    }
+
     /// The blocks of `at` that lie on bands have been overwritten.
     #[inline]
     pub fn overwrite(&mut self, at: Extent<Lba>, map: &FullMap) {
         if let Some(temperatures) = &mut self.temperatures {
-            at.iter().filter(|&lba| map.get(lba).is_some()).for_each(|lba| temperatures.raise(lba, map));
+            map.runs(at, |at, _| {
+                at.iter().for_each(|lba| temperatures.raise(lba, map));
+                true
+            });
         }
     }
 

@@ -211,6 +211,15 @@ impl Lifetimes {
         self.of_host[usize::from(self.life(lba).next_class(time))]
     }
 
+    /// How many blocks at the front of `at` go to the stream of the first when the host writes them one after another:
+    /// they are of one class, and as old as it.
+    #[inline]
+    pub fn alike(&self, at: Extent<Lba>) -> u32 {
+        let (life, run) = self.blocks.run(at.start.0, at.blocks);
+        // Where times begin anew a run is of two classes.
+        if life == NONE || Life(life).class() == Life(life + u64::from(run - 1)).class() { run } else { 1 }
+    }
+
     /// The stream of a block that is moved.
     pub fn stream_of_moved(&self, lba: Lba, now: u64) -> u8 {
         if self.moved == 0 {
@@ -263,7 +272,7 @@ impl Lifetimes {
     pub fn leave(&mut self, at: Extent<Lba>, map: &FullMap, now: u64) {
         self.leave_slots(at, map);
         map.runs(at, |at, _| {
-            at.iter().for_each(|lba| self.followed.ended(lba, now, &mut self.hazards));
+            self.followed.among(at).for_each(|(_, number)| self.followed.ended(number, now, &mut self.hazards));
             self.blocks.set_run(at.start.0, at.blocks, NONE);
             true
         });
@@ -288,28 +297,43 @@ impl Lifetimes {
     /// The host has written the blocks of `at`, the last of them now.
     fn overwrite(&mut self, at: Extent<Lba>, now: u64) {
         let first = now + 1 - u64::from(at.blocks);
-        let next = |lifetimes: &Self, i: u32| {
-            let time = first + u64::from(i);
-            Life::new(lifetimes.life(at.start.plus(i.into())).next_class(time), time)
-        };
-        let mut from = 0;
-        while from < at.blocks {
-            let life = next(self, from);
-            // Lives of a class that begin one after another are one run, but for the moment at which times begin anew.
-            let follows = |i: &u32| next(self, *i).0 == life.0 + u64::from(i - from);
-            let to = (from + 1..at.blocks).take_while(follows).last().map_or(from + 1, |last| last + 1);
-            for i in from..to {
-                let (lba, time) = (at.start.plus(i.into()), first + u64::from(i));
-                self.followed.ended(lba, time, &mut self.hazards);
-                self.followed.begun(lba, life.class(), time);
-                self.pass(time);
-            }
-            self.blocks.set_run(at.start.0 + u64::from(from), to - from, life.0);
-            from = to;
+        let mut done = 0;
+        while done < at.blocks {
+            let (rest, time) = (at.skip(done), first + u64::from(done));
+            let class = self.life(rest.start).next_class(time);
+            // Until times begin anew.
+            let anew = u32::try_from(Life::TIMES - (time & Life::TIMES)).unwrap_or(u32::MAX).saturating_add(1);
+            let run = rest.first(self.alike(rest).min(anew));
+            self.live(run, class, time);
+            self.blocks.set_run(run.start.0, run.blocks, Life::new(class, time).0);
+            done += run.blocks;
         }
     }
 
-    /// The host has written one block more.
+    /// The blocks of `at` begin to live as ones of a class, the first of them at a time.
+    fn live(&mut self, at: Extent<Lba>, class: u8, time: u64) {
+        let mut done = 0;
+        while done < at.blocks {
+            let (rest, time) = (at.skip(done), time + u64::from(done));
+            // Up to the block after which something may be concluded.
+            let quiet = self.passes_quietly_before().max(time) - time + 1;
+            let part = rest.first(u32::try_from(quiet).unwrap_or(u32::MAX));
+            for (lba, number) in self.followed.among(part) {
+                let time = time + lba.since(part.start);
+                self.followed.ended(number, time, &mut self.hazards);
+                self.followed.begun(number, class, time);
+            }
+            self.pass(time + u64::from(part.blocks) - 1);
+            done += part.blocks;
+        }
+    }
+
+    /// The first time at which something follows from what passed.
+    fn passes_quietly_before(&self) -> u64 {
+        self.followed.rests_before().min(self.flow.ends()).min(self.forget).min(self.conclude)
+    }
+
+    /// The host has written until now, and nothing followed from what it wrote before.
     #[inline]
     fn pass(&mut self, now: u64) {
         self.followed.pass(now, &mut self.hazards);

@@ -68,6 +68,12 @@ impl Temperatures {
         self.of(lba) > 0 || is_overwritten()
     }
 
+    /// Whether a write by the host leaves all blocks of `at` cold that lie nowhere.
+    #[inline]
+    pub fn are_new_ones_cold(&self, at: Extent<Lba>) -> bool {
+        self.next_hot(at.start, at.end()).is_none()
+    }
+
     /// Reads how hot a block is, for the effect on the cache.
     #[inline]
     pub fn prefetch(&self, lba: Lba) -> u64 {
@@ -184,7 +190,8 @@ impl Temperatures {
         let mut hot = vec![0; self.hot.len()];
         map.all_in_memory(|at, slot| {
             let of = &mut hot[map.locate(slot).0 as usize];
-            *of += at.iter().filter(|&lba| self.of(lba) > 0).count() as u32;
+            let after = |lba: Lba| self.next_hot(lba.plus(1), at.end());
+            *of += std::iter::successors(self.next_hot(at.start, at.end()), |lba| after(*lba)).count() as u32;
         });
         match hot.iter().zip(&self.hot).position(|(is, known)| if map.is_cached() { is > known } else { is != known }) {
             Some(band) => {

@@ -86,6 +86,19 @@ impl Times {
         if time == NONE { 0 } else { time }
     }
 
+    /// The times of the blocks of `at`, in runs: the first one's, how many there are, and by how much each is later than
+    /// the one before, by one or by nothing.
+    #[inline]
+    pub fn runs(&self, at: Extent<Lba>, mut each: impl FnMut(u64, u32, u64)) {
+        let mut rest = at;
+        while !rest.is_empty() {
+            let unset = (NONE, rest.blocks);
+            let (time, run) = self.blocks.as_ref().map_or(unset, |blocks| blocks.run(rest.start.0, rest.blocks));
+            if time == NONE { each(0, run, 0) } else { each(time, run, 1) }
+            rest = rest.skip(run);
+        }
+    }
+
     /// The host has written the blocks of `at`; those that were written before keep their times.
     pub fn enter(&mut self, at: Extent<Lba>, written: Written) {
         let first = (self.clock + 1).saturating_sub(at.blocks.into());

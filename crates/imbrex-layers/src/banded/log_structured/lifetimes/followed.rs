@@ -6,7 +6,7 @@
 //! otherwise blocks that are never overwritten would not count.
 
 use super::hazards::Hazards;
-use imbrex_core::block::Lba;
+use imbrex_core::block::{Extent, Lba};
 use imbrex_core::memory::Memory;
 
 /// Blocks that are followed at least, of a disk that has so many, and less than twice as many.
@@ -44,23 +44,21 @@ impl Followed {
         Self { group, blocks, hand: 0, next: 0 }
     }
 
-    /// The number of a block, if it is followed.
+    /// The blocks of `at` that are followed, and their numbers.
     #[inline]
-    fn number(&self, lba: Lba) -> Option<usize> {
-        let number = lba.0 >> self.group;
-        if self.group > 0 {
-            let chosen = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - self.group);
-            if lba.0 & ((1 << self.group) - 1) != chosen {
-                return None;
-            }
-        }
-        Some(number as usize)
+    pub fn among(&self, at: Extent<Lba>) -> impl Iterator<Item = (Lba, usize)> + use<> {
+        let (group, first, end) = (self.group, at.start.0, at.end().0);
+        let of_group = move |number: u64| {
+            let chosen = if group == 0 { 0 } else { number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - group) };
+            (Lba((number << group) | chosen), number as usize)
+        };
+        let groups = first >> group..end.div_ceil(1 << group);
+        groups.map(of_group).filter(move |(lba, _)| (first..end).contains(&lba.0))
     }
 
-    /// A life ends, if the block is followed.
+    /// A life ends, of the block with a number.
     #[inline]
-    pub fn ended(&mut self, lba: Lba, now: u64, hazards: &mut Hazards) {
-        let Some(number) = self.number(lba) else { return };
+    pub fn ended(&mut self, number: usize, now: u64, hazards: &mut Hazards) {
         let block = &mut self.blocks[number];
         if let Some(class) = block.class.take() {
             hazards.lived(class, block.counted - block.written, now - block.written);
@@ -68,12 +66,16 @@ impl Followed {
         }
     }
 
-    /// A block of this class begins to live, if it is followed.
+    /// The block with a number begins to live, as one of this class.
     #[inline]
-    pub fn begun(&mut self, lba: Lba, class: u8, now: u64) {
-        if let Some(number) = self.number(lba) {
-            self.blocks[number] = Block { written: now, counted: now, class: Some(class) };
-        }
+    pub fn begun(&mut self, number: usize, class: u8, now: u64) {
+        self.blocks[number] = Block { written: now, counted: now, class: Some(class) };
+    }
+
+    /// When the hand goes on next.
+    #[inline]
+    pub fn rests_before(&self) -> u64 {
+        self.next + 1
     }
 
     /// The hand goes on.
@@ -99,7 +101,14 @@ mod tests {
         for (capacity, group) in [(1000, 1), ((1 << 17) - 1, 1), (1 << 17, 2), (1 << 20, 16)] {
             let followed = Followed::new(capacity);
             let mut met = vec![0; followed.blocks.len()];
-            (0..capacity).filter_map(|lba| followed.number(Lba(lba))).for_each(|number| met[number] += 1);
+            let of_parts = |part: u64| {
+                let at = Extent::new(Lba(part * 7), (capacity - part * 7).min(7) as u32);
+                followed.among(at)
+            };
+            for (lba, number) in (0..capacity.div_ceil(7)).flat_map(of_parts) {
+                assert_eq!(lba.0 / group, number as u64);
+                met[number] += 1;
+            }
             assert_eq!(met.len() as u64, capacity.div_ceil(group));
             assert!(met.iter().all(|times| *times == 1), "{capacity}");
         }
@@ -109,10 +118,10 @@ mod tests {
     #[test]
     fn lives_are_counted_once() {
         let (mut followed, mut hazards) = (Followed::new(10), Hazards::new());
-        followed.begun(Lba(4), 9, 3);
+        followed.begun(4, 9, 3);
         followed.pass(500, &mut hazards);
-        followed.ended(Lba(4), 1003, &mut hazards);
-        followed.ended(Lba(4), 1400, &mut hazards);
+        followed.ended(4, 1003, &mut hazards);
+        followed.ended(4, 1400, &mut hazards);
         let mut whole = Hazards::new();
         whole.lived(9, 0, 1000);
         whole.died(9, 1000);
