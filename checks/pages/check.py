@@ -306,12 +306,10 @@ def main():
     browser = Browser(WORK, PICTURES)
     checks = [check_comparison, check_units, check_maps, check_steps, check_differences, check_paper, check_without_script, check_claims]
     try:
-        for check in [*checks, *([check_accessible] if AXE else []), check_many, check_live]:
+        optional = [*([check_accessible] if AXE else []), *([check_documents] if SITE else [])]
+        for check in [*checks, *optional, check_many, check_live]:
             check(browser)
             print(f"page check: {check.__doc__.splitlines()[0]} Good.")
-        if SITE:
-            check_documents(browser, Path(SITE))
-            print(f"page check: {check_documents.__doc__} Good.")
     finally:
         browser.close()
 

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from common import fits_a_phone, is_quiet
+from common import SITE, fits_a_phone, is_quiet
 
 SEARCH = "input.md-search__input"
 
 
-def check_documents(browser, site: Path):
+def check_documents(browser):
     """The documents' site: its first page, a search, what is found, and a phone."""
+    site = Path(SITE)
     browser.open((site / "index.html").as_uri(), SEARCH)
     assert "zone-ages" in browser.text("article"), "the first page does not show what its command prints"
     assert browser.run("return document.querySelector('article img').naturalWidth") > 100, "the picture is not there"

@@ -94,7 +94,8 @@ impl Times {
         while !rest.is_empty() {
             let unset = (NONE, rest.blocks);
             let (time, run) = self.blocks.as_ref().map_or(unset, |blocks| blocks.run(rest.start.0, rest.blocks));
-            if time == NONE { each(0, run, 0) } else { each(time, run, 1) }
+            let (first, step) = if time == NONE { (0, 0) } else { (time, 1) };
+            each(first, run, step);
             rest = rest.skip(run);
         }
     }
