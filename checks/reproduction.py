@@ -162,7 +162,9 @@ def main():
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="these papers; otherwise all")
     arguments = parser.parse_args()
     beside = arguments.pages.parent / "frontier.md"
-    pages = sorted(arguments.pages.glob("*.md")) + [path for path in [beside] if path.exists()]
+    # All but the list of them.
+    papers = [path for path in arguments.pages.glob("*.md") if path.name != "README.md"]
+    pages = sorted(papers) + [path for path in [beside] if path.exists()]
     if unknown := set(arguments.papers) - {path.stem for path in pages}:
         sys.exit(f"there is no page of {', '.join(sorted(unknown))}")
     pages = [path for path in pages if path.stem in arguments.papers] if arguments.papers else pages

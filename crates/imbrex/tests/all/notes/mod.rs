@@ -35,7 +35,7 @@ pub fn subject(together: bool) -> Subject {
         fields: &[],
         build: Arc::new(move |space: &Space, _: &toml::Table| {
             let (first, blocks) = (space.conventional, space.conventional_blocks);
-            Ok(Box::new(Notes { first, blocks, lost: LostBlocks::default(), values: [0; _], together }))
+            Ok(Box::new(Notes { first, blocks, lost: LostBlocks::default(), values: [0; NOTES], together }))
         }),
     })
 }

@@ -60,7 +60,8 @@ pub fn subject(breaks: Option<Breaks>) -> Subject {
             let none = vec![false; place.len()];
             let (lost, written, trimmed) = (none.clone(), none.clone(), none);
             let first = space.conventional;
-            Ok(Box::new(Swapper { first, place, lost, waiting: [None; _], swaps: 0, written, trimmed, breaks }))
+            let waiting = [None; WAITING as usize];
+            Ok(Box::new(Swapper { first, place, lost, waiting, swaps: 0, written, trimmed, breaks }))
         }),
     })
 }
