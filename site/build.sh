@@ -3,10 +3,13 @@
 # document that is in no menu, fails. Ends with 75 if what it takes cannot be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-target=${CARGO_TARGET_DIR:-target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 tools=$target/site-tools
-export IMBREX=${IMBREX:-$PWD/$target/release/imbrex}
-[ -x "$IMBREX" ] || cargo build --release --locked --bin imbrex
+# What the pages say must be what this program says, not an older one.
+if [ -z "${IMBREX:-}" ]; then
+    cargo build --release --locked --bin imbrex
+    export IMBREX=$target/release/imbrex
+fi
 if ! cmp -s site/requirements.txt "$tools/requirements.txt"; then
     python3 -m venv --clear "$tools" &&
         timeout 180 "$tools/bin/pip" install --quiet --disable-pip-version-check --requirement site/requirements.txt || exit 75
