@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -49,7 +49,20 @@ impl Sweep {
         command.args(["-P", "-m", "imbrex.sweeps"]).arg(&self.grid).arg("--output").arg(&self.folder);
         command.args(self.cluster.iter().flat_map(|cluster| ["--cluster".as_ref(), cluster.as_os_str()]));
         command.args(self.retry.then_some("--retry"));
-        // It takes the place of this program, and so Ctrl-C, its output and its status are its own.
-        Err(anyhow!("{shown} cannot be started: {}", command.exec()))
+        Err(anyhow!("{shown} cannot be started: {}", become_it(command)))
+    }
+}
+
+/// The command takes the place of this program, and so Ctrl-C, its output and its status are its own.
+#[cfg(unix)]
+fn become_it(mut command: Command) -> io::Error {
+    std::os::unix::process::CommandExt::exec(&mut command)
+}
+
+#[cfg(not(unix))]
+fn become_it(mut command: Command) -> io::Error {
+    match command.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(cause) => cause,
     }
 }

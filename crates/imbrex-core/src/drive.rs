@@ -1,6 +1,6 @@
 //! Drives: media and their timing together, described by a preset in TOML.
 //!
-//! `drives/*.toml` at the root of the workspace holds the built-in presets. This module holds the description; reading
+//! `drives/*.toml` in this package holds the built-in presets. This module holds the description; reading
 //! a file that a user names is left to the program.
 
 mod banded;
@@ -78,25 +78,25 @@ pub enum DriveError {
 
 /// The presets of `drives/`: name and text.
 const BUILT_IN: &[(&str, &str)] = &[
-    ("cold-weight-40m", include_str!("../../../drives/cold-weight-40m.toml")),
-    ("conventional-7200", include_str!("../../../drives/conventional-7200.toml")),
-    ("exos-x18z", include_str!("../../../drives/exos-x18z.toml")),
-    ("hp97560", include_str!("../../../drives/hp97560.toml")),
-    ("imr-tracklace", include_str!("../../../drives/imr-tracklace.toml")),
-    ("imrsim", include_str!("../../../drives/imrsim.toml")),
-    ("small-banded", include_str!("../../../drives/small-banded.toml")),
-    ("small-hybrid", include_str!("../../../drives/small-hybrid.toml")),
-    ("small-zoned", include_str!("../../../drives/small-zoned.toml")),
-    ("ssd-pore", include_str!("../../../drives/ssd-pore.toml")),
-    ("ssd-sata", include_str!("../../../drives/ssd-sata.toml")),
-    ("st8000as0002", include_str!("../../../drives/st8000as0002.toml")),
-    ("tiny-conventional", include_str!("../../../drives/tiny-conventional.toml")),
-    ("tiny-interlaced", include_str!("../../../drives/tiny-interlaced.toml")),
-    ("tiny-flash", include_str!("../../../drives/tiny-flash.toml")),
-    ("tiny-hybrid", include_str!("../../../drives/tiny-hybrid.toml")),
-    ("tiny-zoned", include_str!("../../../drives/tiny-zoned.toml")),
-    ("zn540", include_str!("../../../drives/zn540.toml")),
-    ("zonealloy", include_str!("../../../drives/zonealloy.toml")),
+    ("cold-weight-40m", include_str!("../drives/cold-weight-40m.toml")),
+    ("conventional-7200", include_str!("../drives/conventional-7200.toml")),
+    ("exos-x18z", include_str!("../drives/exos-x18z.toml")),
+    ("hp97560", include_str!("../drives/hp97560.toml")),
+    ("imr-tracklace", include_str!("../drives/imr-tracklace.toml")),
+    ("imrsim", include_str!("../drives/imrsim.toml")),
+    ("small-banded", include_str!("../drives/small-banded.toml")),
+    ("small-hybrid", include_str!("../drives/small-hybrid.toml")),
+    ("small-zoned", include_str!("../drives/small-zoned.toml")),
+    ("ssd-pore", include_str!("../drives/ssd-pore.toml")),
+    ("ssd-sata", include_str!("../drives/ssd-sata.toml")),
+    ("st8000as0002", include_str!("../drives/st8000as0002.toml")),
+    ("tiny-conventional", include_str!("../drives/tiny-conventional.toml")),
+    ("tiny-interlaced", include_str!("../drives/tiny-interlaced.toml")),
+    ("tiny-flash", include_str!("../drives/tiny-flash.toml")),
+    ("tiny-hybrid", include_str!("../drives/tiny-hybrid.toml")),
+    ("tiny-zoned", include_str!("../drives/tiny-zoned.toml")),
+    ("zn540", include_str!("../drives/zn540.toml")),
+    ("zonealloy", include_str!("../drives/zonealloy.toml")),
 ];
 
 fn built_in_names() -> String {

@@ -103,6 +103,13 @@ fn option(name: &str, value: &Path) -> OsString {
     option
 }
 
+/// Chromium has no sandbox for root.
+#[cfg(unix)]
 fn is_superuser() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(unix))]
+fn is_superuser() -> bool {
+    false
 }

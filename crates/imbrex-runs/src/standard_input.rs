@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
-use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -39,8 +38,18 @@ pub fn trace() -> Result<TraceFile> {
         let _ = KEPT.set(file);
     }
     let file = KEPT.get().ok_or_else(|| anyhow!("nothing was kept of standard input"))?;
-    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    Ok(TraceFile { name: CALLED.to_owned(), ..TraceFile::from(path) })
+    Ok(TraceFile { name: CALLED.to_owned(), ..TraceFile::from(path_to(file)?) })
+}
+
+/// A path by which an open file without a name is opened again, from its beginning: Linux has one.
+#[cfg(target_os = "linux")]
+fn path_to(file: &File) -> Result<PathBuf> {
+    Ok(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file)).into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn path_to(_: &File) -> Result<PathBuf> {
+    bail!("a trace can be piped in only on Linux; write it to a file, and name that")
 }
 
 /// Everything that comes from `from`.
@@ -74,7 +83,7 @@ mod tests {
     fn what_is_kept_can_be_read_again_and_again() {
         let text = vec![7; 3 * PIECE + 1];
         let file = keep(&text[..]).unwrap();
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let path = path_to(&file).unwrap();
         assert!(fs::read(&path).unwrap() == text && fs::read(&path).unwrap() == text);
     }
 }

@@ -3,23 +3,28 @@
 //! Whoever writes one holds a lock on it, which ends with the program. So one without a lock belongs to nobody.
 
 use std::fs::{self, DirEntry, File};
-use std::io;
 use std::path::Path;
 use std::time::Duration;
-
-use rustix::fs::{FlockOperation, flock};
 
 /// How the names of unfinished files and folders begin.
 pub const PREFIX: &str = ".imbrex-";
 /// One that is younger may have been made a moment ago, and not be locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// Holds what lies at `path` until the answer is dropped.
-pub fn hold(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    // Where there are no locks nobody takes it away either.
-    let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-    Ok(file)
+/// Holds what lies at `path` until the answer is dropped. Nothing where it cannot be locked: then nobody else can lock
+/// it either, and it stays.
+#[cfg(unix)]
+pub fn hold(path: &Path) -> Option<File> {
+    use rustix::fs::{FlockOperation, flock};
+    let file = File::open(path).ok()?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(file)
+}
+
+/// A lock of Windows would keep a file from being written to by its owner, and there is none of folders.
+#[cfg(not(unix))]
+pub fn hold(_: &Path) -> Option<File> {
+    None
 }
 
 /// Removes what was left in `folder`, as far as possible.
@@ -34,16 +39,12 @@ pub fn remove_from(folder: &Path) {
 fn is_left(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let is_ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && !name.ends_with(".old"));
-    is_ours && is_old(entry) && is_free(&entry.path())
+    is_ours && is_old(entry) && hold(&entry.path()).is_some()
 }
 
 fn is_old(entry: &DirEntry) -> bool {
     let age = entry.metadata().and_then(|is| is.modified()).map(|at| at.elapsed().unwrap_or_default());
     age.is_ok_and(|age| age > YOUNG)
-}
-
-fn is_free(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A file that is there when it is complete, and not before.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub struct NewFile {
 struct Temporary {
     file: NamedTempFile,
     unfinished: Unfinished,
-    _held: File,
+    _held: Option<File>,
 }
 
 impl NewFile {
@@ -47,11 +47,11 @@ impl NewFile {
         let mut builder = tempfile::Builder::new();
         builder.prefix(leftover::PREFIX);
         #[cfg(unix)]
-        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+        builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
         let begun = Unfinished::begin(|| builder.tempfile_in(folder));
         let (file, unfinished) = begun.map_err(|e| io::Error::from(e.kind()))?;
         let writer: Box<dyn Write + Send> = Box::new(file.reopen()?);
-        let temporary = Temporary { _held: leftover::hold(file.path())?, file, unfinished };
+        let temporary = Temporary { _held: leftover::hold(file.path()), file, unfinished };
         Ok(Self { path, writer: BufWriter::new(writer), temporary: Some(temporary) })
     }
 

@@ -20,7 +20,7 @@ pub struct NewFolder {
     temporary: TempDir,
     unfinished: Unfinished,
     /// Held until it is finished.
-    _held: File,
+    _held: Option<File>,
 }
 
 impl NewFolder {
@@ -45,7 +45,7 @@ impl NewFolder {
         builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o777));
         let begun = Unfinished::begin(|| builder.tempdir_in(parent));
         let (temporary, unfinished) = begun.map_err(|e| cannot(e.kind().into()))?;
-        let _held = leftover::hold(temporary.path()).map_err(cannot)?;
+        let _held = leftover::hold(temporary.path());
         Ok(Self { path, mark, temporary, unfinished, _held })
     }
 

@@ -6,10 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 /// The signal that asked for it; 0 as long as none did.
 static ASKED_FOR: AtomicI32 = AtomicI32::new(0);
@@ -18,10 +14,18 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Calls `handler` with the number of each signal that asks the program to end, on a thread of its own: Ctrl-C, what
 /// `kill` sends, and the end of the terminal.
+#[cfg(unix)]
 pub fn on_signals(handler: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    thread::Builder::new().name("signals".to_owned()).spawn(move || signals.forever().for_each(handler))?;
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || signals.forever().for_each(handler))?;
     Ok(())
+}
+
+/// Calls `handler` with the number that Ctrl-C has elsewhere, on a thread of its own.
+#[cfg(not(unix))]
+pub fn on_signals(mut handler: impl FnMut(i32) + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(move || handler(2)).map_err(io::Error::other)
 }
 
 /// From now on such a signal asks the work to stop; a second one ends the program on the spot, and leaves nothing

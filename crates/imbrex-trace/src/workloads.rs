@@ -25,7 +25,7 @@ impl BuiltIn {
 
 macro_rules! built_in {
     ($($name:literal),*) => {
-        &[$(BuiltIn { name: $name, text: include_str!(concat!("../../../workloads/", $name, ".toml")) }),*]
+        &[$(BuiltIn { name: $name, text: include_str!(concat!("../workloads/", $name, ".toml")) }),*]
     };
 }
 

@@ -6,6 +6,7 @@ mod generate;
 mod lines;
 mod prepopulate;
 mod published;
+#[cfg(target_os = "linux")]
 mod record;
 pub mod stat;
 
@@ -25,6 +26,7 @@ enum Command {
     Convert(convert::Convert),
     Generate(generate::Generate),
     Prepopulate(prepopulate::Prepopulate),
+    #[cfg(target_os = "linux")]
     Record(record::Record),
 }
 
@@ -35,6 +37,7 @@ impl Trace {
             Command::Convert(command) => command.run(),
             Command::Generate(command) => command.run(),
             Command::Prepopulate(command) => command.run(),
+            #[cfg(target_os = "linux")]
             Command::Record(command) => command.run(),
         }
     }

@@ -172,7 +172,8 @@ fn a_server_names_the_same_while_it_is_written_to() {
 fn what_cannot_have_checksums_is_refused_and_what_has_none_is_not_scrubbed() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &str| imbrex(folder.path(), arguments);
-    let drive = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drives/small-zoned.toml")).unwrap();
+    let drive = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../imbrex-core/drives/small-zoned.toml"))
+        .unwrap();
     std::fs::write(folder.path().join("s.toml"), drive.replace("conventional_zones = 8", "conventional_zones = 0"))
         .unwrap();
     let refused = said(&run("format a.img --drive s.toml --layer log-greedy --checksums").code(1));

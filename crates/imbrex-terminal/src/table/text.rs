@@ -1,8 +1,8 @@
 //! Texts beside tables, and how wide both may be.
 
 use std::env;
-use std::io::{self, IsTerminal};
 
+use console::Term;
 use unicode_width::UnicodeWidthStr;
 
 /// Columns of text where no terminal shows it.
@@ -13,10 +13,9 @@ const NARROWEST: usize = 40;
 /// Columns of text that fit: those of the terminal on standard output; in a pipe what the variable `COLUMNS` says, or
 /// 100.
 pub fn width() -> usize {
-    let stdout = io::stdout();
-    let size = if stdout.is_terminal() { rustix::termios::tcgetwinsize(&stdout).ok() } else { None };
+    let size = Term::stdout().size_checked().map(|(_, columns)| columns.into());
     let said = || env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).or_else(said);
+    let columns: Option<usize> = size.filter(|columns| *columns > 0).or_else(said);
     columns.map_or(WIDTH, |columns| columns.max(NARROWEST))
 }
 

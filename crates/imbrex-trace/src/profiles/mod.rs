@@ -122,7 +122,7 @@ fn all() -> f64 {
 
 macro_rules! profiles {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../profiles/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!("../../profiles/", $name, ".toml")))),*]
     };
 }
 

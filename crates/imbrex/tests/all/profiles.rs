@@ -228,7 +228,7 @@ fn published_figures_are_those_of_the_list() {
 
 #[test]
 fn a_profile_that_cannot_be_generated_is_refused_by_name() {
-    let text = include_str!("../../../../profiles/hm_0.toml");
+    let text = include_str!("../../../imbrex-trace/profiles/hm_0.toml");
     for (old, new, expected) in [
         ("update_ratio = 0.927", "update_ratio = 1.0", "update_ratio must be below 1"),
         ("range_zones = 56", "range_zones = 4", "model.written_zones times model.fill must be above"),
