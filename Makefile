@@ -1,7 +1,7 @@
 # The README's second command is `make test`: what every change must pass. CI runs `make ci` (.ci/run): this and `make soak`, which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak ci tools docs deb static wheels fuzz times check-dm-zoned check-device check-elsewhere check-install compare-device check-nbd check-pages page-pictures check-python check-wheels python-reference reproduction-pages
+.PHONY: test quick soak ci tools docs deb release static wheels fuzz times check-dm-zoned check-advisories check-device check-elsewhere check-install compare-device check-nbd check-pages page-pictures check-python check-release check-wheels python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
@@ -27,14 +27,26 @@ docs:
 deb:
 	@packaging/deb.sh
 
-# The program alone, with all that it needs in it. Only the last step differs from a build for release.
+# The program alone, with all that it needs in it, in target/static; see docs/install.md.
 static:
-	@cargo rustc --release --locked --package imbrex-cli --bin imbrex -- -C target-feature=+crt-static
-	@install -D "$${CARGO_TARGET_DIR:-target}/release/imbrex" target/static/imbrex
+	@packaging/static.sh
 
 # Packages for Python that need no compiler, and a source distribution, in target/wheels; see docs/install.md.
 wheels:
 	@packaging/wheels.sh
+
+# All that a release has, with checksums, in a folder of target/; see docs/install.md.
+release:
+	@packaging/release.sh
+
+# Every file of a release, which it makes unless RELEASE names its folder.
+check-release:
+	@checks/release/run.sh
+
+# What is known of the faults of libraries, which is fetched.
+check-advisories:
+	@cargo deny --version >/dev/null 2>&1 || cargo install cargo-deny --version 0.20.2 --locked
+	@cargo deny --locked check
 
 # The wheel for this machine's processor, installed and tested where there is no compiler.
 check-wheels:
@@ -43,7 +55,7 @@ check-wheels:
 
 # The oldest Rust, and other systems: minutes of building, so it is not part of `make test`.
 check-elsewhere:
-	@checks/elsewhere.sh
+	@checks/elsewhere/run.sh
 
 # That package in a clean Debian, and its service in a guest that is booted again: some minutes, so it is not part of
 # `make test`. Skipped like the one below.

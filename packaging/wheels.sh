@@ -7,17 +7,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(mkdir -p "${1:-target/wheels}" && cd "${1:-target/wheels}" && pwd)
-environment=$(realpath -m "${CARGO_TARGET_DIR:-target}/wheel-environment")
-
-# The maturin that the package is tested with.
-maturin=$(grep '^maturin==' checks/python/requirements.txt)
-[ -x "$environment/bin/pip" ] || python3 -m venv --clear "$environment"
-"$environment/bin/pip" install --quiet --disable-pip-version-check "$maturin" ziglang==0.17.1
-export PATH=$environment/bin:$PATH
+. packaging/zig.sh
 rm -f "$out"/imbrex-*
 for architecture in ${ARCHITECTURES:-x86_64 aarch64}; do
     target=$architecture-unknown-linux-gnu
-    rustup target list --installed | grep -qx "$target" || rustup target add "$target"
+    need_target "$target"
     maturin build --quiet --release --strip --locked --zig --compatibility manylinux2014 --target "$target" --out "$out"
 done
 maturin sdist --out "$out"

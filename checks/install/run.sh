@@ -6,15 +6,15 @@
 #
 # Needs root, mmdebstrap, qemu and others, installed quietly where this is Debian. What Debian's archive gives is kept in
 # the cache folder and used again. What cannot be had is skipped with a message, or the check fails if
-# IMBREX_REQUIRE_QEMU is 1. PROGRAMS names a folder with programs that are built, and STATIC a static one; otherwise they
-# are built for release.
+# IMBREX_REQUIRE_QEMU is 1. PACKAGES names a folder with the package, or PROGRAMS one with programs that it is made of;
+# otherwise they are built for release.
 set -euo pipefail
 cd "$(dirname "$0")"
 check="install check"
 . ../guest.sh
 
 [ "$(id -u)" = 0 ] || skip "only root can install a Debian into a folder"
-need_guest_programs mmdebstrap:mmdebstrap mkfs.ext4:e2fsprogs dpkg-shlibdeps:dpkg-dev strip:binutils
+need_guest_programs mmdebstrap:mmdebstrap mkfs.ext4:e2fsprogs dpkg-shlibdeps:dpkg-dev readelf:binutils
 need_kernel
 release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 root=$work/root
@@ -50,7 +50,7 @@ check_installed() {
     mkdir -p "$root" && tar -C "$root" -xf "$debian"
     mount -t proc none "$root/proc"
     mount --bind /dev "$root/dev"
-    cp "$work"/deb/imbrex_*.deb "$root/imbrex.deb"
+    cp "$PACKAGES"/imbrex_*.deb "$root/imbrex.deb"
     ! in_debian sh -c 'command -v cargo rustc' > /dev/null || fail "there is a Rust, which the package must not need"
     install_package
     in_debian dpkg --verify imbrex || fail "what is installed is not what is in the package"
@@ -93,25 +93,13 @@ make_disk() {
     mkfs.ext4 -q -d "$root" "$work/disk" 2G > /dev/null || fail "the guest's disk cannot be made"
 }
 
-# The static program where there is nothing else, if it is named or built.
-check_static() {
-    local alone=$work/alone
-    if [ -z "${PROGRAMS:-}" ]; then
-        make -s -C ../.. static || fail "there is no static program"
-        STATIC=../../target/static/imbrex
-    fi
-    [ -n "${STATIC:-}" ] || return 0
-    install -D "$STATIC" "$alone/imbrex"
-    chroot "$alone" /imbrex compare --requests 300 > "$work/compared" || fail "the static program does not run alone"
-    grep -q 'best: zone-ages' "$work/compared" || fail "the static program compares nothing: $(cat "$work/compared")"
-    echo "$check: the static program runs where there is nothing else"
-}
-
 need_debian
 prepared
-../../packaging/deb.sh "$work/deb" > "$work/deb.log" 2>&1 || fail "there is no package: $(tail -n 5 "$work/deb.log")"
+if [ -z "${PACKAGES:-}" ]; then
+    PACKAGES=$work/deb
+    ../../packaging/deb.sh "$PACKAGES" > "$work/deb.log" 2>&1 || fail "there is no package: $(tail -n 5 "$work/deb.log")"
+fi
 check_installed
-check_static
 begin_guest virtio_blk ublk_drv nbd autofs4
 make_disk
 pack_guest boot.sh

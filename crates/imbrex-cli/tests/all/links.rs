@@ -129,3 +129,29 @@ fn a_link_that_leads_nowhere_is_noticed() {
     assert!(of("serving.md#shrink").unwrap().contains("docs/serving.md has no #shrink"));
     assert!(of("missing.md").unwrap().contains("there is no docs/missing.md"));
 }
+
+/// Goals of `make` that a text names: at the beginning of code or of a command.
+fn goals(text: &str) -> BTreeSet<&str> {
+    let named = ["`make ", "$ make ", "run: make "].into_iter().flat_map(|before| text.split(before).skip(1));
+    let is_in_name = |c: char| c.is_ascii_lowercase() || c == '-';
+    named.filter_map(|rest| rest.split(|c: char| !is_in_name(c)).next()).filter(|goal| !goal.is_empty()).collect()
+}
+
+#[test]
+fn every_goal_of_make_that_is_named_is_there() {
+    let read = |path: &Path| std::fs::read_to_string(root().join(path)).unwrap();
+    let makefile = read(Path::new("Makefile"));
+    let known: BTreeSet<&str> =
+        makefile.lines().filter_map(|line| line.split_once(':')).flat_map(|(goals, _)| goals.split(' ')).collect();
+    let workflows = ["ci", "release"].map(|name| format!(".github/workflows/{name}.yml").into());
+    let mut named = 0;
+    for path in documents().into_iter().chain(workflows) {
+        let text = read(&path);
+        let goals = goals(&text);
+        named += goals.len();
+        let unknown: Vec<&&str> = goals.difference(&known).collect();
+        assert!(unknown.is_empty(), "{}: make {unknown:?}", path.display());
+    }
+    assert!(named > 20, "{named}");
+    assert!(!known.contains("nonsense") && goals("run `make nonsense`.").contains("nonsense"));
+}
