@@ -12,7 +12,8 @@ trap 'rm -rf "$work"' EXIT
 check="check elsewhere" required=IMBREX_REQUIRE_WINE
 . checks/peers.sh
 . packaging/zig.sh
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/elsewhere
+CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}/elsewhere")
+export CARGO_TARGET_DIR
 oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 features=(--no-default-features --features "completion,compression,papers,parquet,pictures")
 
