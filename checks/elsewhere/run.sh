@@ -32,15 +32,17 @@ windows=$CARGO_TARGET_DIR/x86_64-pc-windows-gnu/debug
 cargo-zigbuild zigbuild --quiet --locked --target x86_64-pc-windows-gnu --package imbrex-cli "${features[@]}"
 cargo build --quiet --locked --package imbrex-cli "${features[@]}"
 need_programs wine:wine wine:wine64
+# In Debian `wine` asks for the one of 32 bits, too.
+wine=$(PATH=$PATH:/usr/lib/wine command -v wine64 || command -v wine)
 # What Wine has had since its ninth version.
-[ "$(wine --version | sed 's/^wine-\([0-9]*\).*/\1/')" -ge 9 ] ||
+[ "$("$wine" --version | sed 's/^wine-\([0-9]*\).*/\1/')" -ge 9 ] ||
     python-zig cc -target x86_64-windows-gnu -shared -o "$windows/bcryptprimitives.dll" checks/elsewhere/bcryptprimitives.c -ladvapi32
 export WINEPREFIX=$work/wine WINEDEBUG=-all
 
 # Runs the program here, and in Windows; what both print has to be the same.
 same() {
     local here there
-    here=$("$CARGO_TARGET_DIR/debug/imbrex" "$@") && there=$(wine "$windows/imbrex.exe" "$@") || fail "imbrex $* fails"
+    here=$("$CARGO_TARGET_DIR/debug/imbrex" "$@") && there=$("$wine" "$windows/imbrex.exe" "$@") || fail "imbrex $* fails"
     [ "$here" = "${there//$'\r'/}" ] || fail "imbrex $* says something else in Windows: $(diff <(echo "$here") <(echo "$there") | head)"
 }
 cd "$work"
@@ -51,6 +53,6 @@ same advise hm_0 --requests 2000
 same trace generate zipf --requests 2000 --output zipf.csv
 same trace stat zipf.csv
 same bound zipf.csv --beyond wrap
-! wine "$windows/imbrex.exe" compare nowhere.csv 2> said || fail "a trace that is not there is no error in Windows"
+! "$wine" "$windows/imbrex.exe" compare nowhere.csv 2> said || fail "a trace that is not there is no error in Windows"
 grep -q 'nowhere.csv' said || fail "Windows does not say which file is missing: $(cat said)"
 echo "$check: the program for Windows says the same as this one"
