@@ -1,7 +1,7 @@
 //! The libraries of others in the programs: a bill that names each, from where one may come, under which license, and no
 //! library twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -62,6 +62,20 @@ fn every_library_in_the_programs_is_on_their_bill() {
     assert_eq!(dependencies.len(), components.len());
     assert!(dependencies.iter().any(|one| one["ref"].as_str().unwrap().starts_with("pkg:cargo/clap@")
         && !one["dependsOn"].as_array().unwrap().is_empty()));
+}
+
+#[test]
+fn what_the_library_builds_is_as_much_as_is_said() {
+    let options =
+        "tree --locked --package imbrex --no-default-features --edges normal,build --prefix none --format {p}";
+    let output = Command::new(env!("CARGO")).args(options.split(' ')).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let packages = String::from_utf8(output.stdout).unwrap();
+    let named = packages.lines().filter_map(|line| line.split(' ').next());
+    let others: BTreeSet<&str> = named.filter(|name| !name.is_empty() && !name.starts_with("imbrex")).collect();
+    let document = std::fs::read_to_string(root().join("docs/install.md")).unwrap();
+    let said = format!("builds {} libraries of others", others.len());
+    assert!(document.contains(&said), "it {said}, and docs/install.md says something else");
 }
 
 /// Those that only build or test it, too.
