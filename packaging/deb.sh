@@ -36,7 +36,7 @@ put 755 "$PROGRAMS/imbrex" /usr/bin/imbrex
 # Where nbdkit looks for `nbdkit imbrex`, and where the program does.
 put 644 "$PROGRAMS/libimbrex_nbdkit.so" "$plugins/nbdkit-imbrex-plugin.so"
 for program in /usr/bin/imbrex "$plugins/nbdkit-imbrex-plugin.so"; do
-    id=$(readelf --notes "$root$program" | sed -n 's/.*Build ID: //p')
+    id=$(build_id "$root$program")
     ids+=${ids:+ }$id
     # Where debuggers look for it.
     mkdir -p "$symbols/usr/lib/debug/.build-id/${id:0:2}"

@@ -6,6 +6,9 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 remapped="--remap-path-prefix=$PWD=/imbrex --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 rust=$(rustc --print sysroot)/lib
 
+# By which debuggers know a program.
+build_id() { readelf --notes "$1" 2> /dev/null | sed -n 's/.*Build ID: //p'; }
+
 # Strips a program, and writes into a file the names and lines of the code that it had: PROGRAM FILE.
 separate() {
     local objcopy=$rust/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/rust-objcopy

@@ -8,6 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(mkdir -p "${1:-target/wheels}" && cd "${1:-target/wheels}" && pwd)
 . packaging/zig.sh
+. packaging/parts.sh
+export RUSTFLAGS=$remapped
 rm -f "$out"/imbrex-*
 for architecture in ${ARCHITECTURES:-x86_64 aarch64}; do
     target=$architecture-unknown-linux-gnu

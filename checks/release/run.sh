@@ -25,8 +25,8 @@ RELEASE=$(realpath "$RELEASE")
 # Debug symbols know by which line of the code a program begins: PROGRAM SYMBOLS.
 debuggable() {
     local id main
-    id=$(readelf --notes "$1" | sed -n 's/.*Build ID: //p')
-    [ -n "$id" ] && readelf --notes "$2" 2> /dev/null | grep "Build ID: $id" > /dev/null || fail "$2 is of another program than $1"
+    id=$(build_id "$1")
+    [ -n "$id" ] && [ "$(build_id "$2")" = "$id" ] || fail "$2 is of another program than $1"
     main=$(readelf --symbols --wide "$2" | awk '$8 ~ /imbrex_cli.*run_with/ && $4 == "FUNC" { main = $2 } END { print main }')
     addr2line -e "$2" "0x${main:-0}" | grep 'imbrex-cli/src/' > /dev/null || fail "$2 knows no lines of the code"
     [ "$(readelf --symbols --wide "$1" | grep -c imbrex_cli)" = 0 ] || fail "$1 still has its symbols"
@@ -51,7 +51,7 @@ done
 
 dpkg-deb -x "$RELEASE/imbrex_${version}_$(dpkg --print-architecture).deb" "$work/deb"
 dpkg-deb -x "$RELEASE/imbrex-dbgsym_${version}_$(dpkg --print-architecture).deb" "$work/dbgsym"
-id=$(readelf --notes "$work/deb/usr/bin/imbrex" | sed -n 's/.*Build ID: //p')
+id=$(build_id "$work/deb/usr/bin/imbrex")
 debuggable "$work/deb/usr/bin/imbrex" "$work/dbgsym/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 echo "$check: debuggers find the code of the packaged program"
 PACKAGES=$RELEASE checks/install/run.sh

@@ -55,6 +55,8 @@ fn every_library_in_the_programs_is_on_their_bill() {
         *versions.entry(name).or_default() += 1;
     }
     let excepted = listed("bans", "skip");
+    let locked_twice = |name: &String| lock.matches(&format!("name = \"{name}\"\n")).count() > 1;
+    assert!(excepted.iter().all(locked_twice), "an exception of deny.toml is for nothing: {excepted:?}");
     let twice = versions.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name);
     let twice: Vec<&str> = twice.filter(|name| !excepted.iter().any(|one| one == name)).collect();
     assert!(twice.is_empty(), "in several versions: {twice:?}");
