@@ -27,7 +27,7 @@ debuggable() {
     local id main
     id=$(build_id "$1")
     [ -n "$id" ] && [ "$(build_id "$2")" = "$id" ] || fail "$2 is of another program than $1"
-    main=$(readelf --symbols --wide "$2" | awk '$8 ~ /imbrex_cli.*run_with/ && $4 == "FUNC" { main = $2 } END { print main }')
+    main=$(readelf --symbols --wide "$2" 2> /dev/null | awk '$8 ~ /imbrex_cli.*run_with/ && $4 == "FUNC" { main = $2 } END { print main }')
     addr2line -e "$2" "0x${main:-0}" | grep 'imbrex-cli/src/' > /dev/null || fail "$2 knows no lines of the code"
     [ "$(readelf --symbols --wide "$1" | grep -c imbrex_cli)" = 0 ] || fail "$1 still has its symbols"
 }
