@@ -38,6 +38,8 @@ wine=$(PATH=$PATH:/usr/lib/wine command -v wine64 || command -v wine)
 [ "$("$wine" --version | sed 's/^wine-\([0-9]*\).*/\1/')" -ge 9 ] ||
     python-zig cc -target x86_64-windows-gnu -shared -o "$windows/bcryptprimitives.dll" checks/elsewhere/bcryptprimitives.c -ladvapi32
 export WINEPREFIX=$work/wine WINEDEBUG=-all
+# Its server would write into a folder that is gone.
+trap 'wineserver --kill 2> /dev/null || true; rm -rf "$work"' EXIT
 
 # Runs the program here, and in Windows; what both print has to be the same.
 same() {
