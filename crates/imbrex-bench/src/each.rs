@@ -33,7 +33,7 @@ use super::requests::{self, BLOCK_BYTES, InMemory};
 use super::{Args, BLOCKS, Report, Scale, disksim, memory, one_message, shown};
 
 /// The version of [`Measured`].
-const SCHEMA: &str = "imbrex.layer-speed/2";
+const SCHEMA: &str = "imbrex.layer-speed/3";
 /// The part of the footprint that a layer which cleans has for its buffer.
 const BUFFER_PERCENT: u64 = 1;
 /// Of a disk that is full, this part is written before the clock starts: more than is spare by default.
@@ -114,10 +114,9 @@ struct Measured {
     footprint_gib: u64,
     /// Requests that were timed, each of one block.
     requests: u64,
-    /// Without and with prefetching.
-    host_blocks_per_second: [f64; 2],
-    ns_per_block: [f64; 2],
-    media_blocks_per_second: [f64; 2],
+    host_blocks_per_second: f64,
+    ns_per_block: f64,
+    media_blocks_per_second: f64,
     /// Blocks that the drive wrote for each of the host's.
     written_per_host_block: f64,
     /// What the process grew by, and for each block that the layer offers or, if it has a buffer, that the buffer
@@ -127,13 +126,13 @@ struct Measured {
     bytes_per_mapped_block: Option<f64>,
     /// Of the rate of the conventional layer, which finds room for everything, in the same run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    to_conventional: Option<[f64; 2]>,
+    to_conventional: Option<f64>,
     /// Of DiskSim's rate, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    to_disksim: Option<[f64; 2]>,
+    to_disksim: Option<f64>,
     /// Of the host's blocks in a second in the run of `--against`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    to_earlier: Option<[f64; 2]>,
+    to_earlier: Option<f64>,
 }
 
 impl Named for Measured {
@@ -150,15 +149,14 @@ impl Measured {
     }
 
     /// Its rates over those of another.
-    fn over(&self, other: &Self) -> [f64; 2] {
-        let [own, other] = [self, other].map(|row| row.host_blocks_per_second);
-        [own[0] / other[0], own[1] / other[1]]
+    fn over(&self, other: &Self) -> f64 {
+        self.host_blocks_per_second / other.host_blocks_per_second
     }
 
     /// Shows it while others are measured.
     fn tell(&self, report: &Report) {
-        let ratio = self.to_conventional.map_or_else(String::new, |[_, ratio]| format!(", {ratio:.3} of {BASELINE}"));
-        report.tell(&self.name(), Some(self.host_blocks_per_second[1]), &format!("{BLOCKS}{ratio}"));
+        let ratio = self.to_conventional.map_or_else(String::new, |ratio| format!(", {ratio:.3} of {BASELINE}"));
+        report.tell(&self.name(), Some(self.host_blocks_per_second), &format!("{BLOCKS}{ratio}"));
     }
 }
 
@@ -175,7 +173,7 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
         let [case] = cases.as_slice() else { bail!("--alone takes one layer") };
         let config = configured(case, args);
         if let Some(requests) = args.counted {
-            return print_line(replay(case, &config, load, requests, 0, true)?.outcome.requests);
+            return print_line(replay(case, &config, load, requests, 0)?.outcome.requests);
         }
         return print_line(serde_json::to_string(&measure(case, &config, load, scale)?)?);
     }
@@ -192,7 +190,7 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
         let baseline = in_a_process(BASELINE, Load::Fits, args)?;
         for layer in cases.iter().map(|case| case.layer.name) {
             let mut row = if layer == BASELINE { baseline.clone() } else { in_a_process(layer, load, args)? };
-            row.to_disksim = disksim.map(|disksim| row.host_blocks_per_second.map(|rate| rate / disksim));
+            row.to_disksim = disksim.map(|disksim| row.host_blocks_per_second / disksim);
             row.to_conventional = Some(row.over(&baseline));
             row.tell(&watched);
             rows.push(row);
@@ -251,7 +249,7 @@ fn in_a_process(layer: &str, load: Load, args: &Args) -> Result<Measured> {
 }
 
 fn measure(case: &Case, config: &toml::Table, load: Load, scale: Scale) -> Result<Measured> {
-    let pilot = replay(case, config, load, 2 * PILOT, PILOT, true)?;
+    let pilot = replay(case, config, load, 2 * PILOT, PILOT)?;
     let requests = ((PILOT as f64 / pilot.seconds * SECONDS) as u64).clamp(PILOT, scale.requests - scale.lead_in);
     // What was buffered or mapped in the lead-in is written again; and a disk without a buffer has used up its spare
     // space, unless it rewrites from the first block on.
@@ -266,9 +264,9 @@ fn measure(case: &Case, config: &toml::Table, load: Load, scale: Scale) -> Resul
         load,
         footprint_gib: load.footprint_gib(),
         requests,
-        host_blocks_per_second: [0.0; 2],
-        ns_per_block: [0.0; 2],
-        media_blocks_per_second: [0.0; 2],
+        host_blocks_per_second: 0.0,
+        ns_per_block: 0.0,
+        media_blocks_per_second: 0.0,
         written_per_host_block: 0.0,
         resident_bytes: pilot.resident_bytes,
         mapped_blocks: pilot.mapped_blocks,
@@ -278,19 +276,17 @@ fn measure(case: &Case, config: &toml::Table, load: Load, scale: Scale) -> Resul
         to_earlier: None,
     };
     for _ in 0..scale.repetitions.div_ceil(2) {
-        for prefetch in [false, true] {
-            let run = replay(case, config, load, lead_in + requests, lead_in, prefetch)?;
-            let written = run.outcome.media_write_blocks.total();
-            let media = written + run.outcome.media_read_blocks.total();
-            let host = requests as f64 / run.seconds;
-            let best = &mut measured.host_blocks_per_second[usize::from(prefetch)];
-            *best = best.max(host);
-            let best = &mut measured.media_blocks_per_second[usize::from(prefetch)];
-            *best = best.max(host * media as f64 / requests as f64);
-            measured.written_per_host_block = written as f64 / requests as f64;
+        let run = replay(case, config, load, lead_in + requests, lead_in)?;
+        let written = run.outcome.media_write_blocks.total();
+        let media = written + run.outcome.media_read_blocks.total();
+        let host = requests as f64 / run.seconds;
+        if host > measured.host_blocks_per_second {
+            measured.host_blocks_per_second = host;
+            measured.ns_per_block = 1e9 / host;
+            measured.media_blocks_per_second = host * media as f64 / requests as f64;
         }
+        measured.written_per_host_block = written as f64 / requests as f64;
     }
-    measured.ns_per_block = measured.host_blocks_per_second.map(|rate| 1e9 / rate);
     Ok(measured)
 }
 
@@ -310,14 +306,14 @@ struct Run {
 }
 
 /// Replays uniform writes of single blocks; the clock starts after the lead-in, and what is counted does.
-fn replay(case: &Case, config: &toml::Table, load: Load, requests: u64, lead_in: u64, prefetch: bool) -> Result<Run> {
+fn replay(case: &Case, config: &toml::Table, load: Load, requests: u64, lead_in: u64) -> Result<Run> {
     let range_bytes = load.footprint_gib() << 30;
     let spec = requests::spec(Pattern::Uniform, range_bytes, requests);
     let stream = requests::generate(&spec)?;
     // A log that is empty finds room for all; what lies before zones goes into a buffer that does.
     let prefill = if load == Load::Fits && !case.layer.buffered { 0.0 } else { 1.0 };
     let warm_up = Some(WarmUp::Requests(lead_in));
-    let options = ReplayOptions { prefetch, prefill, warm_up, ..ReplayOptions::default() };
+    let options = ReplayOptions { prefill, warm_up, ..ReplayOptions::default() };
     let room = if load == Load::Fits { requests * ROOMY_PERCENT / 100 } else { 0 };
     let buffer_blocks = (blocks_of(load) * BUFFER_PERCENT / 100).max(room);
     let workload = Workload::Synthetic(spec);
@@ -354,32 +350,28 @@ fn shown_rows(rows: &[Measured], args: &Args) -> String {
         (args.disksim.is_some(), ">of DiskSim"),
         (args.against.is_some(), ">of earlier"),
     ];
-    let mut headings = vec!["layer", "load", "drive", ">M blocks/s", ">prefetching", ">ns a block", ">prefetching"];
+    let mut headings = vec!["layer", "load", "drive", ">M blocks/s", ">ns a block"];
     headings.extend(factors.iter().filter(|(is_asked, _)| *is_asked).map(|(_, heading)| *heading));
-    headings.extend([">written a block", ">media M blocks/s", ">prefetching", ">memory MiB", ">bytes a block"]);
+    headings.extend([">written a block", ">media M blocks/s", ">memory MiB", ">bytes a block"]);
     let millions = |rate: f64| format!("{:.3}", rate / 1e6);
     let cells = rows.iter().map(|row| {
         let unknown = || "-".to_owned();
-        let [host, host_prefetch] = row.host_blocks_per_second.map(millions);
-        let [ns, ns_prefetch] = row.ns_per_block.map(shown);
-        let [media, media_prefetch] = row.media_blocks_per_second.map(millions);
         let load = format!("{}, {} GiB", row.load.name(), row.footprint_gib);
-        let mut cells = vec![row.configured(), load, row.drive.clone(), host, host_prefetch, ns, ns_prefetch];
-        // That of the faster way.
-        let factor = |pair: Option<[f64; 2]>| pair.map_or_else(unknown, |[_, prefetching]| format!("{prefetching:.3}"));
+        let speed = [millions(row.host_blocks_per_second), shown(row.ns_per_block)];
+        let mut cells = [vec![row.configured(), load, row.drive.clone()], speed.to_vec()].concat();
         let asked = factors
             .iter()
             .zip([row.to_conventional, row.to_disksim, row.to_earlier])
             .filter(|((is_asked, _), _)| *is_asked);
-        cells.extend(asked.map(|(_, pair)| factor(pair)));
-        cells.extend([format!("{:.2}", row.written_per_host_block), media, media_prefetch]);
+        cells.extend(asked.map(|(_, factor)| factor.map_or_else(unknown, |factor| format!("{factor:.3}"))));
+        cells.extend([format!("{:.2}", row.written_per_host_block), millions(row.media_blocks_per_second)]);
         cells.push(row.resident_bytes.map_or_else(unknown, |bytes| format!("{:.1}", bytes / f64::from(1 << 20))));
         cells.push(row.bytes_per_mapped_block.map_or_else(unknown, |bytes| format!("{bytes:.2}")));
         cells
     });
-    let legend = "Uniform writes of single blocks of the host, in millions a second and in nanoseconds each, without and \
-                  with prefetching; that over the conventional layer, which finds room; what the drive wrote for each of them; media: read and written. What fits finds \
-                  room; what cleans is written to a full disk. Memory: what the process grew by, drive and replay \
-                  included; a block: of the buffer or, without one, of the capacity.";
+    let legend = "Uniform writes of single blocks of the host, in millions a second and in nanoseconds each; that over \
+                  the conventional layer, which finds room; what the drive wrote for each of them; media: read and \
+                  written. What fits finds room; what cleans is written to a full disk. Memory: what the process grew \
+                  by, drive and replay included; a block: of the buffer or, without one, of the capacity.";
     format!("{}\n\n{}\n", grid(&headings, cells), paragraphs(legend))
 }
