@@ -148,7 +148,7 @@ impl Measured {
         self.config.iter().fold(self.layer.clone(), |name, (field, value)| format!("{name} {field}={value}"))
     }
 
-    /// Its rates over those of another.
+    /// Its rate over that of another.
     fn over(&self, other: &Self) -> f64 {
         self.host_blocks_per_second / other.host_blocks_per_second
     }
@@ -284,8 +284,8 @@ fn measure(case: &Case, config: &toml::Table, load: Load, scale: Scale) -> Resul
             measured.host_blocks_per_second = host;
             measured.ns_per_block = 1e9 / host;
             measured.media_blocks_per_second = host * media as f64 / requests as f64;
+            measured.written_per_host_block = written as f64 / requests as f64;
         }
-        measured.written_per_host_block = written as f64 / requests as f64;
     }
     Ok(measured)
 }
@@ -357,8 +357,8 @@ fn shown_rows(rows: &[Measured], args: &Args) -> String {
     let cells = rows.iter().map(|row| {
         let unknown = || "-".to_owned();
         let load = format!("{}, {} GiB", row.load.name(), row.footprint_gib);
-        let speed = [millions(row.host_blocks_per_second), shown(row.ns_per_block)];
-        let mut cells = [vec![row.configured(), load, row.drive.clone()], speed.to_vec()].concat();
+        let [rate, ns] = [millions(row.host_blocks_per_second), shown(row.ns_per_block)];
+        let mut cells = vec![row.configured(), load, row.drive.clone(), rate, ns];
         let asked = factors
             .iter()
             .zip([row.to_conventional, row.to_disksim, row.to_earlier])

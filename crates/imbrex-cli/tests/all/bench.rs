@@ -79,16 +79,20 @@ fn layers_are_measured_on_drives_of_their_kind_beside_others() {
     assert_eq!(named("layer"), [&all[..], &cleaning].concat());
     assert_eq!(named("load"), [["fits"; 4].as_slice(), &["cleans"; 3]].concat());
     assert_eq!(before[0]["to_conventional"], 1.0, "it is its own measure");
-    let slower = |row: &serde_json::Value| row["to_conventional"].as_f64().is_some_and(|ratio| ratio > 0.0);
-    assert!(before.iter().all(slower), "every layer is held against it");
+    let rate = |row: &serde_json::Value| row["host_blocks_per_second"].as_f64().unwrap();
+    let over = |row: &serde_json::Value, key: &str| row[key].as_f64().unwrap() / rate(row);
+    let alike = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+    assert!(before[..4].iter().all(|row| alike(over(row, "to_conventional"), 1.0 / rate(&before[0]))), "{before:?}");
     assert_eq!(named("footprint_gib"), [[256; 4].as_slice(), &[10; 3]].concat());
     assert_eq!(before[1]["config"], serde_json::json!({ "converted": 1.0 }));
     assert_eq!(before[2]["config"], serde_json::json!({ "over_provisioning": 0.05 }));
     assert_eq!(before[3]["config"], serde_json::json!({}));
     for row in &before {
         let number = |field: &str| row[field].as_f64().unwrap();
-        assert!((number("host_blocks_per_second") * number("ns_per_block") / 1e9 - 1.0).abs() < 1e-9, "{row}");
-        assert!(number("media_blocks_per_second") > 0.0, "{row}");
+        assert!(alike(rate(row) * number("ns_per_block"), 1e9), "{row}");
+        // What was read comes on top of what was written.
+        let written = number("written_per_host_block");
+        assert!(number("media_blocks_per_second") / rate(row) > written - 1e-9, "{row}");
         assert!(row.get("to_disksim").is_none() && row.get("to_earlier").is_none(), "{row}");
     }
     let written = |row: usize| before[row]["written_per_host_block"].as_f64().unwrap();
@@ -101,8 +105,9 @@ fn layers_are_measured_on_drives_of_their_kind_beside_others() {
     let args = ["--layer", "conventional,fifo-log", "--quick", "--disksim", disksim, "--against", earlier];
     let beside = bench(&[&args[..], &["--format", "json"]].concat());
     let now = rows(&beside);
-    assert!(now.iter().all(|row| row["to_disksim"].as_f64().unwrap() > 0.0), "{now:?}");
-    assert!(now[0]["to_earlier"].as_f64().unwrap() > 0.0 && now[1].get("to_earlier").is_none(), "{now:?}");
+    assert!(now.iter().all(|row| alike(over(row, "to_disksim"), over(&now[0], "to_disksim"))), "{now:?}");
+    assert!(alike(over(&now[0], "to_earlier"), 1.0 / rate(&before[0])), "{now:?}");
+    assert!(now[1].get("to_earlier").is_none(), "{now:?}");
     let said = String::from_utf8_lossy(&beside.stderr);
     assert!(said.contains("Not in") && said.contains("fifo-log, fits; fifo-log, cleans."), "{said}");
     assert!(said.contains("Only in") && said.contains("page-ftl over_provisioning=0.05, fits"), "{said}");

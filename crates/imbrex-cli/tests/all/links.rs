@@ -144,6 +144,8 @@ fn every_goal_of_make_that_is_named_is_there() {
     let rules = makefile.lines().filter(|line| !line.starts_with(['#', '\t', '.']));
     let known: BTreeSet<&str> =
         rules.filter_map(|line| line.split_once(':')).flat_map(|(goals, _)| goals.split(' ')).collect();
+    let phony = makefile.lines().find_map(|line| line.strip_prefix(".PHONY: ")).unwrap();
+    assert_eq!(known, phony.split(' ').collect(), "no goal makes a file of its name");
     let workflows = ["ci", "release"].map(|name| format!(".github/workflows/{name}.yml").into());
     let mut named = 0;
     for path in documents().into_iter().chain(workflows) {
