@@ -5,11 +5,13 @@
 # Debian's cloud kernel and dm-zoned-tools, fetched once into a cache folder and not installed. Where that cannot be had
 # a check says why and succeeds, or fails if IMBREX_REQUIRE_QEMU is 1. What was fetched before needs no network. The
 # guest runs by plain emulation: /dev/kvm is often missing, and inside other machines often there without working.
-# GUEST_SECONDS is the longest that it may run.
+# GUEST_SECONDS is the longest that it may run. GUEST_SUITE is the part of Debian that the kernel comes from: trixie, or
+# trixie-backports, whose kernel is newer.
 
 GUEST_SECONDS=${GUEST_SECONDS:-1200}
+suite=${GUEST_SUITE:-trixie}
 shared=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/imbrex/dm-zoned
+cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/imbrex/$suite
 work=$(mktemp -d)
 guest=$work/guest
 # What else qemu is told.
@@ -27,41 +29,56 @@ need_guest_programs() {
 }
 
 # Kernel and dm-zoned-tools of Debian 13, unpacked into the cache.
-need_kernel() {
-    [ -e "$cache/complete" ] && return
+need_kernel() { need_fetched "$cache" "the guest's kernel" fetch_kernel; }
+
+# Packages of Debian's, unpacked below a folder, unless they are there: FOLDER WHAT COMMAND, which downloads them.
+need_fetched() {
+    [ -e "$1/complete" ] && return
     command -v apt-get > /dev/null && [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
-        skip "the guest's kernel comes from Debian packages, and this is not Debian"
-    echo "$check: fetching the guest's kernel"
-    (fetch_kernel) > "$work/fetch" 2>&1 || skip "the guest's kernel could not be fetched: $(reason "$work/fetch")"
+        skip "$2 comes from Debian packages, and this is not Debian"
+    echo "$check: fetching $2"
+    rm -rf "$work/debs"
+    ("$3") > "$work/fetch" 2>&1 || skip "$2 could not be fetched: $(reason "$work/fetch")"
     # Moved into place whole, so that what is there is complete.
-    local new=$cache.$$
+    local new=$1.$$ package tree
     { mkdir -p "$new" && for package in "$work"/debs/*.deb; do dpkg-deb -x "$package" "$new/root"; done &&
-        "$(program depmod)" -b "$(modules_root "$new/root")" "$(ls "$(modules_root "$new/root")/lib/modules")" &&
-        touch "$new/complete" && rm -rf "$cache" && mv -T "$new" "$cache"; } || skip "$cache could not be written"
+        tree=$(modules_root "$new/root") && { [ ! -d "$tree/lib/modules" ] || "$(program depmod)" -b "$tree" "$(ls "$tree/lib/modules")"; } &&
+        touch "$new/complete" && rm -rf "$1" && mv -T "$new" "$1"; } || skip "$1 could not be written"
 }
 
-# By an apt configuration of their own, so that the machine's stays as it is.
-fetch_kernel() {
-    mkdir -p "$work"/{lists/partial,archives/partial,debs}
+# Makes apt take packages from these parts of Debian alone, by a configuration of its own: the machine's stays as it is,
+# and what is installed there is not looked at.
+from_debian() {
+    mkdir -p "$work"/{lists/partial,archives/partial,debs/partial}
+    : > "$work/status"
     local mirror
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2> /dev/null |
         head -n 1 || true)
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} trixie main" \
+    printf "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} %s main\n" "$@" \
         > "$work/sources.list"
     cat > "$work/apt.conf" << END
 Dir::Etc::sourcelist "$work/sources.list";
 Dir::Etc::sourceparts "/dev/null";
 Dir::State::lists "$work/lists";
+Dir::State::status "$work/status";
 Dir::Cache "$work";
+Dir::Cache::archives "$work/debs";
 Acquire::Languages "none";
 APT::Sandbox::User "root";
 END
     export APT_CONFIG=$work/apt.conf
-    fetching 60 apt-get -qq update || return
-    local image
-    image=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
-    [ -n "$image" ] || return
-    cd "$work/debs" && fetching 120 apt-get -qq download "$image" dm-zoned-tools
+    fetching 60 apt-get -qq update
+}
+
+fetch_kernel() {
+    from_debian $(echo trixie "$suite" | tr ' ' '\n' | sort -u) || return
+    local newest kernel packages
+    newest=$(apt-cache madison linux-image-cloud-amd64 | awk -v suite="$suite/main" '$6 == suite { print $3; exit }')
+    kernel=$(apt-cache show "linux-image-cloud-amd64=$newest" | grep -o 'linux-image-[0-9][^ ,]*' | head -n 1)
+    [ -n "$kernel" ] || return
+    # Since 7.0 what it is made of are packages of their own.
+    packages=$(apt-cache depends "$kernel" | grep -o 'linux-\(base\|binary\|modules\)-[^ ]*' || true)
+    cd "$work/debs" && fetching 180 apt-get -qq download "$kernel" $packages dm-zoned-tools
 }
 
 # Where a tree of Debian's packages has lib/modules.
@@ -116,7 +133,7 @@ run_guest() {
     timeout --foreground -k 5 "$GUEST_SECONDS" "$(program qemu-system-x86_64)" -machine q35,memory-backend=memory \
         -object "memory-backend-memfd,id=memory,size=${GUEST_MIB:-1536}M,share=on" -accel tcg -cpu max,-cx16 \
         -smp "${GUEST_CPUS:-1}" -m "${GUEST_MIB:-1536}" "${devices[@]}" \
-        -nodefaults -no-reboot -display none -kernel "$cache/root/boot/vmlinuz-$version" -initrd "$work/initrd" \
+        -nodefaults -no-reboot -display none -kernel "$(find "$cache/root" -name 'vmlinuz*' -type f)" -initrd "$work/initrd" \
         -append "console=ttyS0 quiet panic=-1 mitigations=off" \
         -serial "file:$work/console" -serial "file:$work/said" < /dev/null > "$work/qemu" 2>&1 || status=$?
     tr -d '\r' < "$work/said" > "$work/report" || true
