@@ -12,5 +12,5 @@ trap 'rm -rf "$work"' EXIT
 need_programs valgrind:valgrind
 prepared
 # As the step before has it built, so that nothing is built twice.
-cargo build --quiet --release --locked --bin imbrex
+cargo build --quiet --release --locked -p imbrex-cli --no-default-features --features bench,papers
 IMBREX=${CARGO_TARGET_DIR:-$(git rev-parse --show-toplevel)/target}/release/imbrex ./count.py "$@"
