@@ -226,6 +226,9 @@ pub struct Standing {
     /// What is left of the growth that was asked for. While something is, a runner offers idle time whether the layer
     /// is to be cleaned in it or not.
     pub growth: Option<Growth>,
+    /// Blocks of a cache that are newer than the device behind it, if the layer is a cache. Cleaning that is asked for
+    /// leaves none.
+    pub dirty: Option<u64>,
     /// Whether plans to come may read what earlier ones have left in RAM. While they do not, and nothing is under way,
     /// a runner may take the memory back.
     pub holds_ram: bool,
@@ -233,7 +236,7 @@ pub struct Standing {
 
 impl Default for Standing {
     fn default() -> Self {
-        Self { occupancy: None, outlook: None, growth: None, holds_ram: true }
+        Self { occupancy: None, outlook: None, growth: None, dirty: None, holds_ram: true }
     }
 }
 

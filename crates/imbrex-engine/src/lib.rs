@@ -305,7 +305,7 @@ impl Performer {
         if let State::Running(running) = &self.state {
             progress.journal_used = running.epoch().journal_used();
             progress.blocked = running.blocked() as u64;
-            Standing { occupancy: progress.occupancy, growth: progress.growth, .. } =
+            Standing { occupancy: progress.occupancy, growth: progress.growth, dirty: progress.dirty, .. } =
                 running.epoch().layer().standing();
         }
         progress

@@ -79,6 +79,8 @@ pub struct Progress {
     pub occupancy: Option<Occupancy>,
     /// What is left of a growth that was asked for.
     pub growth: Option<Growth>,
+    /// Blocks that a cache holds newer than the device behind it.
+    pub dirty: Option<u64>,
 }
 
 /// Cleaning, as far as a clock outside has to know of it.

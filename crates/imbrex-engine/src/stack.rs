@@ -56,6 +56,18 @@ impl Stack {
         Self::start(setup, &mut Performer::format)
     }
 
+    /// Starts on drives that have never been used but for the last, which was formatted before and keeps what it holds.
+    ///
+    /// # Errors
+    /// The reason when a layer cannot be served live or its map does not fit its journal.
+    pub fn format_before(setup: StackSetup) -> Result<Self, Fatal> {
+        let mut drives = setup.below.len();
+        Self::start(setup, &mut |setup| {
+            drives = drives.wrapping_sub(1);
+            if drives == 0 { Performer::open(setup) } else { Performer::format(setup) }
+        })
+    }
+
     /// Starts on formatted drives.
     ///
     /// # Errors
@@ -117,6 +129,14 @@ impl Stack {
     /// Says that cleaning was asked for.
     pub fn clean_asked(&mut self) -> Offered {
         self.offer(&mut Performer::clean_asked)
+    }
+
+    /// Says that the layer whose clients are served shall clean all that it can, and those below nothing for that: a
+    /// cache writes home what is newer than the disk behind it.
+    pub fn drain(&mut self) -> Offered {
+        let offered = self.top.clean_asked();
+        self.settle();
+        offered
     }
 
     /// Says that writes are expected for which there should be so much room in the layer whose clients are served. Those

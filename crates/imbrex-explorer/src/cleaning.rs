@@ -17,7 +17,8 @@ impl Run {
         }
     }
 
-    /// Now and then asks for cleaning until there is nothing left to clean, on a disk without faults.
+    /// Now and then asks for cleaning until there is nothing left to clean, on a disk without faults. Nothing is newer in a
+    /// cache then.
     pub(super) fn clean_all(&mut self) -> Result<(), Defect> {
         if self.fault_rate > 0 || !self.dice.one_in(10) {
             return Ok(());
@@ -25,7 +26,9 @@ impl Run {
         for _ in 0..STUCK {
             let offered = self.performer.clean_asked();
             if !self.step()? && offered != Offered::Taken {
-                return Ok(());
+                let is_left =
+                    offered == Offered::Declined && self.performer.standing().dirty.is_some_and(|dirty| dirty > 0);
+                return if is_left { Err(Defect::Stuck(Stuck::Cleaning)) } else { Ok(()) };
             }
         }
         Err(Defect::Stuck(Stuck::Cleaning))

@@ -13,6 +13,9 @@ pub const FLASH_LAYER: &str = "flash_layer";
 /// The key of the layer on the disk.
 pub const DISK_LAYER: &str = "disk_layer";
 
+/// The keys of all that is said of the disk.
+pub const OF_DISK: [&str; 3] = [DISK_LAYER, "disk_config", "disk_buffer"];
+
 /// What lies below a cache.
 #[derive(Clone, PartialEq, Debug, Configuration)]
 pub struct BelowConfig {
@@ -77,6 +80,6 @@ mod tests {
     #[test]
     fn the_layers_below_are_chosen_by_these_keys() {
         let is_field = |key: &str| BelowConfig::FIELDS.iter().any(|field| field.key == key);
-        assert!([FLASH_LAYER, DISK_LAYER].into_iter().all(is_field));
+        assert!(OF_DISK.into_iter().chain([FLASH_LAYER]).all(is_field));
     }
 }

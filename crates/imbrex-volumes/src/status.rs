@@ -93,8 +93,9 @@ fn traffic(status: &Status) -> String {
 fn space(runner: &Runner, block_bytes: u32) -> String {
     let size = |blocks: u64| bytes(blocks * u64::from(block_bytes));
     let journal = format!("journal {} of {}", size(runner.journal_used), size(runner.journal_blocks));
+    let dirty = runner.dirty_blocks.map_or(String::new(), |dirty| format!(", {} newer than the disk", size(dirty)));
     match (runner.used_blocks, runner.space_blocks) {
-        (Some(used), Some(space)) => format!("{journal}, {} {} of {}", runner.space, size(used), size(space)),
+        (Some(used), Some(space)) => format!("{journal}, {} {} of {}{dirty}", runner.space, size(used), size(space)),
         _ => journal,
     }
 }

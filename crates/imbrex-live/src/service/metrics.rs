@@ -84,11 +84,13 @@ fn runners(told: &mut Exposition, status: &Status) {
     let all = runners().map(|(number, runner)| (number, runner.journal_blocks * block));
     let taken = runners().filter_map(|(number, runner)| Some((number, runner.used_blocks? * block)));
     let space = runners().filter_map(|(number, runner)| Some((number, runner.space_blocks? * block)));
+    let dirty = runners().filter_map(|(number, runner)| Some((number, runner.dirty_blocks? * block)));
     let blocked = runners().map(|(number, runner)| (number, runner.blocked_writes));
     told.labelled(&gauge("journal_used_bytes", "Journal that recovery would read", "runner"), used);
     told.labelled(&gauge("journal_bytes", "Length of the journal", "runner"), all);
     told.labelled(&gauge("used_bytes", "Taken of the space that is filled and cleaned", "runner"), taken);
     told.labelled(&gauge("space_bytes", "The space that is filled and cleaned", "runner"), space);
+    told.labelled(&gauge("dirty_bytes", "Newer in a cache than on the disk behind it", "runner"), dirty);
     told.labelled(&gauge("blocked_writes", "Writes that wait for room or their turn", "runner"), blocked);
 }
 

@@ -155,6 +155,9 @@ pub struct Runner {
     pub used_blocks: Option<u64>,
     /// Blocks of that space.
     pub space_blocks: Option<u64>,
+    /// Blocks that a cache holds newer than the disk behind it; nothing where there is no cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirty_blocks: Option<u64>,
     /// Writes that wait for room or for their turn.
     pub blocked_writes: u64,
 }
@@ -274,6 +277,7 @@ impl Service {
                 journal_blocks: runner.journal_blocks,
                 used_blocks: runner.occupancy.map(|occupancy| occupancy.used),
                 space_blocks: runner.occupancy.map(|occupancy| occupancy.blocks),
+                dirty_blocks: runner.dirty,
                 blocked_writes: runner.blocked,
             });
         }

@@ -189,7 +189,13 @@ impl BlockMap {
     /// The mapped blocks of `range` and their places, ascending.
     #[inline]
     pub fn range(&self, range: Extent<Lba>) -> impl Iterator<Item = (Lba, u32)> {
-        Entries::new(self, range.start, range.end())
+        self.between(range.start, range.end())
+    }
+
+    /// The mapped blocks in `[from, end)`, which may be more than an extent has, and their places, ascending.
+    #[inline]
+    pub fn between(&self, from: Lba, end: Lba) -> impl Iterator<Item = (Lba, u32)> {
+        Entries::new(self, from, end)
     }
 
     /// The first mapped block of `range`, and its place.
@@ -206,7 +212,7 @@ impl BlockMap {
     #[inline]
     #[must_use]
     pub fn next(&self, from: Lba, end: Lba) -> Option<Lba> {
-        Entries::new(self, from, end).next().map(|(lba, _)| lba)
+        self.between(from, end).next().map(|(lba, _)| lba)
     }
 
     /// The last mapped block of `range`.

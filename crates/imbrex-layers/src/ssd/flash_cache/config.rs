@@ -7,6 +7,7 @@ use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::{ConfigError, LayerInfo};
+use imbrex_core::block::Lba;
 use imbrex_core::config::Configuration;
 use imbrex_core::space::{Home, Space};
 
@@ -55,6 +56,7 @@ impl<P: Policy> FlashCache<P> {
             lost: LostBlocks::default(),
             leaving: Vec::with_capacity(P::most_together(frames) as usize),
             left: 0,
+            asked_from: Lba(0),
             promotions: Vec::with_capacity(config.steps.step_blocks.min(frames) as usize),
             ram_taken: 0,
             step: StepSize::new(config.steps.step_blocks),

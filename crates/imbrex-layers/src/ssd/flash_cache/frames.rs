@@ -10,6 +10,7 @@ use imbrex_core::memory::Memory;
 pub struct Frames {
     table: SlotTable,
     dirty: Bitmap,
+    dirty_count: u32,
 }
 
 impl Frames {
@@ -20,7 +21,7 @@ impl Frames {
 
     /// `frames` free frames.
     pub fn new(frames: u32) -> Self {
-        Self { table: SlotTable::new(frames), dirty: Bitmap::new(u64::from(frames)) }
+        Self { table: SlotTable::new(frames), dirty: Bitmap::new(u64::from(frames)), dirty_count: 0 }
     }
 
     /// Frames in all.
@@ -31,6 +32,11 @@ impl Frames {
     /// Frames that hold a block.
     pub fn live(&self) -> u32 {
         self.table.live()
+    }
+
+    /// Frames that hold a block that is newer than its home.
+    pub fn dirty(&self) -> u32 {
+        self.dirty_count
     }
 
     /// Frames that will be free when their Free has taken effect.
@@ -66,7 +72,9 @@ impl Frames {
     #[inline]
     pub fn dirtied(&mut self, frame: u32) -> bool {
         debug_assert!(self.owner(frame).is_some());
-        self.dirty.insert(u64::from(frame))
+        let is_new = self.dirty.insert(u64::from(frame));
+        self.dirty_count += u32::from(is_new);
+        is_new
     }
 
     /// A clean block leaves. No record names its frame, so that is free at once.
@@ -80,7 +88,7 @@ impl Frames {
     /// A block leaves whose frame a durable record may name.
     #[inline]
     pub fn give_up(&mut self, frame: u32) {
-        self.dirty.remove(u64::from(frame));
+        self.dirty_count -= u32::from(self.dirty.remove(u64::from(frame)));
         self.table.give_up(frame);
     }
 
@@ -98,9 +106,13 @@ impl Frames {
     /// Verifies the counts, and that what is dirty is there.
     pub fn check(&self) -> Result<(), Violation> {
         self.table.check()?;
-        match (0..self.count()).find(|&frame| self.is_dirty(frame) && self.owner(frame).is_none()) {
-            Some(frame) => Err(Violation(format!("frame {frame} is dirty and holds no block"))),
-            None => Ok(()),
+        let dirty = || (0..self.count()).filter(|&frame| self.is_dirty(frame));
+        if let Some(frame) = dirty().find(|&frame| self.owner(frame).is_none()) {
+            return Err(Violation(format!("frame {frame} is dirty and holds no block")));
+        }
+        match (dirty().count(), self.dirty_count) {
+            (are, counted) if are == counted as usize => Ok(()),
+            (are, counted) => Err(Violation(format!("{are} frames are dirty, and {counted} are counted"))),
         }
     }
 }

@@ -24,6 +24,9 @@
 //! unmapped, and the frames are given up. Each step is complete in itself, and a crash after it finds the rest in the
 //! cache.
 //!
+//! When cleaning is asked for, all dirty blocks leave, by number, whatever the policy would choose: each band of the
+//! disk is written once.
+//!
 //! # Reading what is not cached
 //! Home is read into RAM once; host and frames get their copies from there. A read never waits for a frame: blocks that
 //! find none, neither free nor with a clean block that gives way, are read past the cache. `read_allocate = false`
@@ -84,6 +87,8 @@ pub struct FlashCache<P> {
     /// Dirty blocks that are to be written home, with their frames, by number, and how many of them have been.
     pub leaving: Vec<(Lba, u32)>,
     left: usize,
+    /// Where cleaning that was asked for goes on.
+    asked_from: Lba,
     /// Reused for the frames that blocks of one read take.
     promotions: Vec<Promotion>,
     /// Up to where the RAM of reads was taken last.
@@ -185,6 +190,7 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         Standing {
             occupancy: Some(Occupancy { used: self.frames.live().into(), blocks: self.frames.count().into() }),
             outlook: self.outlook(),
+            dirty: Some(self.frames.dirty().into()),
             ..Standing::default()
         }
     }
@@ -237,7 +243,10 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
                 P::make_room_idly(self);
                 if self.leaving.is_empty() { Step::Nothing } else { self.write_back(plan) }
             }
-            Pressure::Asked => Step::Nothing,
+            Pressure::Asked => {
+                self.all_leave();
+                if self.leaving.is_empty() { Step::Nothing } else { self.write_back(plan) }
+            }
             Pressure::Ahead { room } => {
                 P::make_room_ahead(self, room);
                 if self.leaving.is_empty() { Step::Nothing } else { self.write_back(plan) }

@@ -80,6 +80,9 @@ pub trait Policy: Sized + Send {
     /// Lets dirty blocks leave so that the first block of a write of `at`, which finds no frame, will.
     fn make_room(cache: &mut FlashCache<Self>, at: Extent<Lba>);
 
+    /// These dirty blocks are to leave whose turn it may not be: cleaning was asked for.
+    fn all_leave(&mut self, _leaving: &[(Lba, u32)]) {}
+
     /// Evicts blocks, in one step at most, so that writes find `room` frames before one of them waits, where that can
     /// be said of all of them alike.
     fn make_room_ahead(_cache: &mut FlashCache<Self>, _room: u64) {}

@@ -1,7 +1,7 @@
 //! Writing dirty blocks home and giving their frames up.
 
 use super::{FlashCache, Policy};
-use imbrex_core::block::{Extent, Pba};
+use imbrex_core::block::{Address, Extent, Lba, Pba};
 use imbrex_core::layer::Step;
 use imbrex_core::plan::{Event, Place, Plan, Record, Why};
 
@@ -18,6 +18,24 @@ impl<P: Policy> FlashCache<P> {
             is_dirty
         });
         leaving.sort_unstable();
+        self.leaving = leaving;
+    }
+
+    /// Lets the next dirty blocks leave, as many as a step takes, by number, from where the last ones ended; behind the
+    /// last it begins again, until there are none.
+    pub(super) fn all_leave(&mut self) {
+        let most = self.step.blocks().min(self.policy.most_leaving()).min(P::most_together(self.frames.count()));
+        let mut leaving = std::mem::take(&mut self.leaving);
+        let begins = [self.asked_from, Lba(0)];
+        for from in begins.into_iter().filter(|_| self.frames.dirty() > 0) {
+            if leaving.is_empty() {
+                let dirty =
+                    self.map.between(from, Lba(self.home.blocks)).filter(|(_, frame)| self.frames.is_dirty(*frame));
+                leaving.extend(dirty.take(most as usize));
+            }
+        }
+        self.asked_from = leaving.last().map_or(Lba(0), |(lba, _)| lba.plus(1));
+        self.policy.all_leave(&leaving);
         self.leaving = leaving;
     }
 

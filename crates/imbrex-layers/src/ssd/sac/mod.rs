@@ -326,6 +326,10 @@ impl Policy for Sac {
         cache.leaving = leaving;
     }
 
+    fn all_leave(&mut self, leaving: &[(Lba, u32)]) {
+        self.phase = if leaving.is_empty() { Phase::Open } else { Phase::Leaving(leaving.len() as u32) };
+    }
+
     fn after_read(cache: &mut FlashCache<Self>, plan: &mut Plan) {
         if cache.policy.phase == Phase::Dirty {
             Self::make_room(cache, Extent::new(Lba(0), 0));

@@ -255,6 +255,10 @@ impl<D: Division> Policy for Replaced<D> {
         }
     }
 
+    fn all_leave(&mut self, leaving: &[(Lba, u32)]) {
+        leaving.iter().for_each(|&(lba, frame)| self.choose(frame, lba, true));
+    }
+
     fn make_room_ahead(cache: &mut FlashCache<Self>, room: u64) {
         let Some(there) = cache.policy.room(&cache.frames) else { return };
         let short = room.saturating_sub(there.into()).min(cache.step.blocks().into());
