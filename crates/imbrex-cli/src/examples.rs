@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// A command, which may be one of another one, and lines that could be typed.
-const EXAMPLES: [(&str, &[&str]); 21] = [
+const EXAMPLES: [(&str, &[&str]); 23] = [
     (
         "compare",
         &[
@@ -38,6 +38,8 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
     ("status", &["imbrex status disk.img", "imbrex status disk.img --format prometheus"]),
     ("clean", &["imbrex clean disk.img --wait", "imbrex clean disk.img --throttle 25"]),
     ("grow", &["imbrex grow hybrid.img 8GiB"]),
+    ("attach", &["imbrex attach flash.img disk.img --layer lru-cache --drive ssd-pore --capacity 256MiB"]),
+    ("detach", &["imbrex detach flash.img disk.img"]),
     ("scrub", &["imbrex scrub summed.img --throttle 25"]),
     ("probe", &["imbrex probe --simulated st8000as0002 --write"]),
     ("help", &["imbrex help fifo-log"]),

@@ -73,6 +73,10 @@ enum Command {
     #[cfg(feature = "live")]
     Grow(imbrex_volumes::grow::Grow),
     #[cfg(feature = "live")]
+    Attach(imbrex_volumes::attach::Attach),
+    #[cfg(feature = "live")]
+    Detach(imbrex_volumes::detach::Detach),
+    #[cfg(feature = "live")]
     Check(imbrex_volumes::check::Check),
     #[cfg(feature = "live")]
     Scrub(imbrex_volumes::scrub::Scrub),
@@ -155,6 +159,10 @@ impl Command {
             Self::Clean(command) => command.run(),
             #[cfg(feature = "live")]
             Self::Grow(command) => command.run(),
+            #[cfg(feature = "live")]
+            Self::Attach(command) => command.run(),
+            #[cfg(feature = "live")]
+            Self::Detach(command) => command.run(),
             #[cfg(feature = "live")]
             Self::Check(command) => command.run(),
             #[cfg(feature = "live")]

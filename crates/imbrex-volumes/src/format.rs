@@ -80,7 +80,7 @@ pub struct Format {
 
 /// What was made.
 #[derive(Serialize)]
-struct Formatted {
+pub(super) struct Formatted {
     schema: &'static str,
     layer: String,
     capacity_bytes: u64,
@@ -94,7 +94,7 @@ struct Formatted {
 
 /// A field that was set because its default is not fit for clients.
 #[derive(Serialize)]
-struct Chosen {
+pub(super) struct Chosen {
     field: String,
     value: &'static str,
     why: &'static str,
@@ -148,7 +148,8 @@ impl Format {
         self.fits(&volume::memory(&stores(&prepared), &options, checksums)?, map.why_whole.as_ref())?;
         prepared.iter_mut().try_for_each(Prepared::make)?;
         let made = volume::format_with(stores(&prepared), &options, checksums)?;
-        let formatted = Formatted { buffer_room, ..self.formatted(made, chosen)? };
+        let empty_tracks = |number, member: &dyn Store| self.empty_tracks(number, member);
+        let formatted = Formatted { buffer_room, ..formatted(made, &self.stores, chosen, empty_tracks)? };
         prepared.into_iter().for_each(Prepared::keep);
         output.write(std::slice::from_ref(&formatted), || shown(&formatted))
     }
@@ -199,10 +200,7 @@ impl Format {
         Setting::check(&self.settings, |layer| layer.name == self.layer.name)?;
         let named = Setting::config(&self.settings, self.layer);
         let named = self.layer.settled(&named)?;
-        let chosen =
-            |LiveDefault { key, value, why }| Chosen { field: format!("{}.{key}", self.layer.name), value, why };
-        let chosen = live_defaults::of(self.layer, &named).map(chosen).collect();
-        Ok((live_defaults::config(self.layer, &named), chosen))
+        Ok((live_defaults::config(self.layer, &named), chosen(self.layer, &named)))
     }
 
     /// Top tracks that the disk of a member would have had.
@@ -236,40 +234,52 @@ impl Format {
             None => preset,
         }))
     }
+}
 
-    /// Starts the volume once and stops it: it is seen to serve, and what it offers is known.
-    fn formatted(&self, made: Volume, chosen: Vec<Chosen>) -> Result<Formatted> {
-        let layer = made.layer().to_owned();
-        let member = |(path, superblock): (&PathBuf, &Superblock)| {
-            let Layered { layer, buffer_blocks, journal_blocks, map_memory, map_blocks, .. } = &superblock.own;
-            Ok(Member {
-                path: path.clone(),
-                uuid: superblock.uuid().to_string(),
-                drive_bytes: superblock.blocks * u64::from(superblock.block_bytes),
-                layer: layer.clone(),
-                journal_blocks: *journal_blocks,
-                journal_copies: COPIES,
-                buffer_blocks: *buffer_blocks,
-                checksum_blocks: superblock.checksum_blocks(),
-                map_memory: *map_memory,
-                map_blocks: *map_blocks,
-                empty_tracks: self.empty_tracks(superblock.member, made.members[superblock.member].as_ref())?,
-            })
-        };
-        let members = self.stores.iter().zip(&made.superblocks).map(member).collect::<Result<_>>()?;
-        let engine = Engine::start(made, EngineOptions::default())?;
-        engine.wait_until_serving()?;
-        let (block_bytes, capacity, memory) = (engine.block_bytes(), engine.capacity(), engine.memory().clone());
-        engine.stop()?;
-        engine.members().iter().try_for_each(|member| member.rest())?;
-        let capacity_bytes = capacity * u64::from(block_bytes);
-        let buffer_room = None;
-        Ok(Formatted { schema: SCHEMA, layer, capacity_bytes, block_bytes, members, memory, chosen, buffer_room })
-    }
+/// Starts the volume once and stops it: it is seen to serve, and what it offers is known. `empty_tracks` says how many
+/// top tracks of a member stay empty.
+pub(super) fn formatted(
+    made: Volume,
+    stores: &[PathBuf],
+    chosen: Vec<Chosen>,
+    empty_tracks: impl Fn(usize, &dyn Store) -> Result<u32>,
+) -> Result<Formatted> {
+    let layer = made.layer().to_owned();
+    let member = |(path, superblock): (&PathBuf, &Superblock)| {
+        let Layered { layer, buffer_blocks, journal_blocks, map_memory, map_blocks, .. } = &superblock.own;
+        Ok(Member {
+            path: path.clone(),
+            uuid: superblock.uuid().to_string(),
+            drive_bytes: superblock.blocks * u64::from(superblock.block_bytes),
+            layer: layer.clone(),
+            journal_blocks: *journal_blocks,
+            journal_copies: COPIES,
+            buffer_blocks: *buffer_blocks,
+            checksum_blocks: superblock.checksum_blocks(),
+            map_memory: *map_memory,
+            map_blocks: *map_blocks,
+            empty_tracks: empty_tracks(superblock.member, made.members[superblock.member].as_ref())?,
+        })
+    };
+    let members = stores.iter().zip(&made.superblocks).map(member).collect::<Result<_>>()?;
+    let engine = Engine::start(made, EngineOptions::default())?;
+    engine.wait_until_serving()?;
+    let (block_bytes, capacity, memory) = (engine.block_bytes(), engine.capacity(), engine.memory().clone());
+    engine.stop()?;
+    engine.members().iter().try_for_each(|member| member.rest())?;
+    let capacity_bytes = capacity * u64::from(block_bytes);
+    let buffer_room = None;
+    Ok(Formatted { schema: SCHEMA, layer, capacity_bytes, block_bytes, members, memory, chosen, buffer_room })
+}
+
+/// The fields of a layer that are set for clients where `named` does not.
+pub(super) fn chosen(layer: &LayerInfo, named: &toml::Table) -> Vec<Chosen> {
+    let chosen = |LiveDefault { key, value, why }| Chosen { field: format!("{}.{key}", layer.name), value, why };
+    live_defaults::of(layer, named).map(chosen).collect()
 }
 
 /// What to say if a machine has less memory than a server may take.
-fn lacks(memory: &ServerMemory, machine: MachineMemory) -> Option<String> {
+pub(super) fn lacks(memory: &ServerMemory, machine: MachineMemory) -> Option<String> {
     let part = |part: &MemoryPart| format!("{} for {}", bytes(part.most_bytes), part.name);
     (machine.bytes < memory.most_bytes).then(|| {
         let (most, has) = (bytes(memory.most_bytes), bytes(machine.bytes));
@@ -296,7 +306,7 @@ fn stores(prepared: &[Prepared]) -> Members {
     prepared.iter().map(Prepared::store).collect()
 }
 
-fn shown(formatted: &Formatted) -> String {
+pub(super) fn shown(formatted: &Formatted) -> String {
     let rows = formatted.members.iter().map(|member| {
         let block = u64::from(formatted.block_bytes);
         [

@@ -3,10 +3,12 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod address;
+pub mod attach;
 #[cfg(all(any(feature = "ublk", feature = "vhost-user"), target_os = "linux"))]
 mod by_itself;
 pub mod check;
 pub mod clean;
+pub mod detach;
 pub mod dump;
 mod fitting;
 pub mod format;

@@ -10,7 +10,7 @@ use assert_cmd::Command;
 const WIDTH: usize = 100;
 
 /// Every subcommand with what makes it print its widest tables.
-const SHOWN: [&str; 34] = [
+const SHOWN: [&str; 36] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
@@ -40,6 +40,8 @@ const SHOWN: [&str; 34] = [
     "dump LONG/a.img",
     "dump LONG/a.img --map",
     "check LONG/a.img",
+    "attach LONG/f.img LONG/a.img --layer lru-cache --drive ssd-pore --capacity 256MiB",
+    "detach LONG/f.img LONG/a.img",
     "format LONG/b.img --drive small-zoned --layer fifo-log --checksums",
     "scrub LONG/b.img",
     "probe --simulated small-banded --write",

@@ -169,7 +169,7 @@ impl Service {
             tracing::warn!("{part} is damaged or older; once this server has ended, `imbrex check --repair` mends it");
         });
         let layers: Vec<String> = volume.layers().map(str::to_owned).collect();
-        let identity = volume.superblocks[0].identity;
+        let identity = volume.identity();
         let mut hands = None;
         if !options.read_only {
             if let Err(error) = volume.reserve() {

@@ -13,7 +13,7 @@ use imbrex::recording::Recording;
 use imbrex::space::Space;
 use uuid::Uuid;
 
-use super::{Members, Volume, VolumeError, checked, map, setup};
+use super::{Members, Volume, VolumeError, checked, map, newest_frame, setup};
 use crate::active;
 use crate::layout::{self, COPIES};
 use crate::solo::Solo;
@@ -86,13 +86,13 @@ pub fn format_with(
     let stack = Stack::format(stack_setup)?;
     Solo::begin(stack, members.clone())?;
     for (member, superblock) in members.iter().zip(superblocks) {
-        (0..COPIES).try_for_each(|copy| write_superblock(member.as_ref(), superblock, 1, copy))?;
+        write_superblocks(member.as_ref(), superblock)?;
     }
     Ok(volume)
 }
 
 /// Empties every zone, turns every realm back, and takes the superblocks away: a volume that was not formatted to its end is none.
-fn clear(member: &dyn Store) -> Result<(), VolumeError> {
+pub(super) fn clear(member: &dyn Store) -> Result<(), VolumeError> {
     let media = member.media();
     for at in layout::superblocks(media.as_ref(), member.block_bytes())? {
         let zone = media.unit_of(at.start);
@@ -148,6 +148,19 @@ pub(super) fn write_superblock(
     Ok(member.flush()?)
 }
 
+/// Writes the first superblock of a member that has none.
+pub(super) fn write_superblocks(member: &dyn Store, superblock: &Superblock) -> Result<(), VolumeError> {
+    (0..COPIES).try_for_each(|copy| write_superblock(member, superblock, 1, copy))
+}
+
+/// Writes a superblock in place of the one that a member has. A copy that is whole is the last to be touched.
+pub(super) fn renew_superblock(member: &dyn Store, superblock: &Superblock) -> Result<(), VolumeError> {
+    let (frame, stale) = newest_frame(member, superblock.member)?;
+    let whole = (0..COPIES).filter(|copy| !stale.contains(copy));
+    let mut copies = stale.iter().copied().chain(whole);
+    copies.try_for_each(|copy| write_superblock(member, superblock, frame.sequence + 1, copy))
+}
+
 /// What every member will say about itself.
 pub(super) fn superblocks(
     members: &Members,
@@ -157,7 +170,7 @@ pub(super) fn superblocks(
     let uuids: Vec<Uuid> = members.iter().map(|_| Uuid::new_v4()).collect();
     let identity = Uuid::new_v4().as_u64_pair().0;
     let checksums = summed(members, checksums);
-    let (own, above) = layered(members, options, &checksums, identity)?;
+    let (own, above) = layered(members, options, &checksums)?;
     let superblock = |(member, own): (usize, Layered)| Superblock {
         version: own.version(),
         identity,
@@ -175,7 +188,7 @@ pub(super) fn superblocks(
 
 /// The checksums of each member. A member without conventional blocks to keep them in has none if the other one has
 /// room.
-fn summed(members: &Members, checksums: Option<Checksums>) -> Vec<Option<Checksums>> {
+pub(super) fn summed(members: &Members, checksums: Option<Checksums>) -> Vec<Option<Checksums>> {
     let has_room = |member: &Arc<dyn Store>| Space::of(member.media().as_ref(), 0).conventional_blocks > 0;
     let have_room: Vec<bool> = members.iter().map(has_room).collect();
     let any = have_room.contains(&true);
@@ -187,9 +200,8 @@ fn layered(
     members: &Members,
     options: &FormatOptions<'_>,
     checksums: &[Option<Checksums>],
-    identity: u64,
 ) -> Result<(Vec<Layered>, Option<Layered>), VolumeError> {
-    let FormatOptions { layer, config, buffer, journal_blocks, map_memory } = options;
+    let FormatOptions { layer, config, map_memory, .. } = options;
     if layer.recording != Recording::Cached {
         let [member] = members.as_slice() else {
             return Err(VolumeError::Members(format!("{} stands on one drive", layer.name)));
@@ -203,40 +215,66 @@ fn layered(
     let [flash, disk] = members.as_slice() else {
         return Err(VolumeError::Members(format!("{} stands on two drives: flash, then a disk", layer.name)));
     };
-    if flash.block_bytes() != disk.block_bytes() {
-        let text = format!("blocks of {} and of {} bytes", flash.block_bytes(), disk.block_bytes());
-        return Err(VolumeError::Members(format!("the drives have {text}; a cache needs equal ones")));
-    }
+    let on_flash = on_flash(flash.as_ref(), checksums[0], options)?;
     let below = BelowConfig::read(layer, config)?;
-    let flash_layer = layers::find(&below.flash_layer)?;
-    let chosen_by = |drive, field: &str, error| match error {
-        VolumeError::Unsuited { layer: below, needed, is, .. } => {
-            let by = format!(" with --set {}.{field}=NAME", layer.name);
-            VolumeError::Unsuited { layer: below, needed, drive, is, by }
+    let own = own(layers::find(&below.disk_layer)?, &below.disk_config, Some(below.disk_buffer));
+    let on_disk = fitted(disk.as_ref(), checksums[1], &own);
+    let on_disk = on_disk.map_err(|e| chosen_by(layer, "the second member", DISK_LAYER, e))?;
+    let above = above([(flash.as_ref(), &on_flash, checksums[0]), (disk.as_ref(), &on_disk, checksums[1])], options)?;
+    Ok((vec![on_flash, on_disk], Some(above)))
+}
+
+/// What is asked for of a layer below a cache.
+fn own<'a>(layer: &'static LayerInfo, config: &'a toml::Table, buffer: Option<BufferSize>) -> FormatOptions<'a> {
+    FormatOptions { layer, config, buffer, journal_blocks: None, map_memory: None }
+}
+
+/// Says of a layer below a cache that does not suit its drive how another one is chosen.
+fn chosen_by(cache: &LayerInfo, drive: &'static str, field: &str, error: VolumeError) -> VolumeError {
+    match error {
+        VolumeError::Unsuited { layer, needed, is, .. } => {
+            let by = format!(" with --set {}.{field}=NAME", cache.name);
+            VolumeError::Unsuited { layer, needed, drive, is, by }
         }
         other => other,
-    };
-    let own = |layer, config, buffer| FormatOptions { layer, config, buffer, journal_blocks: None, map_memory: None };
-    let on_flash = fitted(flash.as_ref(), checksums[0], &own(flash_layer, &below.flash_config, None))
-        .map_err(|e| chosen_by("the first member", FLASH_LAYER, e))?;
-    let disk_layer = layers::find(&below.disk_layer)?;
-    let on_disk = fitted(disk.as_ref(), checksums[1], &own(disk_layer, &below.disk_config, Some(below.disk_buffer)))
-        .map_err(|e| chosen_by("the second member", DISK_LAYER, e))?;
-    let capacity = |number: usize, own: &Layered| {
-        setup::own(members[number].as_ref(), own, checksums[number], identity).map(|setup| (setup.make)().capacity())
-    };
-    let capacities = [capacity(0, &on_flash)?, capacity(1, &on_disk)?];
-    let block_bytes = flash.block_bytes();
+    }
+}
+
+/// The layer on the flash of a cache.
+pub(super) fn on_flash(
+    flash: &dyn Store,
+    checksums: Option<Checksums>,
+    options: &FormatOptions<'_>,
+) -> Result<Layered, VolumeError> {
+    let below = BelowConfig::read(options.layer, options.config)?;
+    let on_flash = fitted(flash, checksums, &own(layers::find(&below.flash_layer)?, &below.flash_config, None));
+    on_flash.map_err(|e| chosen_by(options.layer, "the first member", FLASH_LAYER, e))
+}
+
+/// The cache above two members with layers of their own, the flash and then the disk.
+pub(super) fn above(
+    members: [(&dyn Store, &Layered, Option<Checksums>); 2],
+    options: &FormatOptions<'_>,
+) -> Result<Layered, VolumeError> {
+    let FormatOptions { layer, config, buffer, journal_blocks, .. } = options;
+    let [block_bytes, on_disk] = members.map(|(member, ..)| member.block_bytes());
+    if block_bytes != on_disk {
+        let text = format!("blocks of {block_bytes} and of {on_disk} bytes");
+        return Err(VolumeError::Members(format!("the drives have {text}; a cache needs equal ones")));
+    }
+    let mut capacities = [0; 2];
+    for (capacity, (member, own, checksums)) in capacities.iter_mut().zip(members) {
+        *capacity = (setup::own(member, own, checksums, 0)?.make)().capacity();
+    }
     let bytes = capacities[1].saturating_mul(block_bytes.into());
     let wanted = buffer.map(|buffer| buffer.blocks(bytes, block_bytes));
     let journal = JournalLength::chosen(*journal_blocks, 0);
-    let above = with_journal(layer, config, journal, block_bytes, |layered| {
+    with_journal(layer, config, journal, block_bytes, |layered| {
         let left = capacities[0].saturating_sub(COPIES as u64 * u64::from(layered.journal_blocks));
         layered.buffer_blocks = blocks(wanted.unwrap_or(left.min(capacities[1])))?;
         check_cache(layer, layered.buffer_blocks, capacities[1])?;
-        setup::above_all(layered, &capacities, block_bytes, identity)
-    })?;
-    Ok((vec![on_flash, on_disk], Some(above)))
+        setup::above_all(layered, &capacities, block_bytes, 0)
+    })
 }
 
 /// The layer of one member, with a journal that its map fits.

@@ -5,8 +5,7 @@
 //! after any power cut, a member that is behind has been told of the number that another one has; an older copy has
 //! not.
 
-use super::{Members, VolumeError, format, name, newest_frame};
-use crate::layout::COPIES;
+use super::{Members, VolumeError, format, name};
 use crate::superblock::{Generation, Superblock};
 
 /// Refuses members of which one is an older copy.
@@ -35,14 +34,9 @@ pub fn advance(members: &Members, superblocks: &mut [Superblock]) -> Result<(), 
     }
     let is = superblocks.iter().map(|superblock| superblock.generation().is).max().unwrap_or_default();
     for next in [Generation { is, told: is + 1 }, Generation { is: is + 1, told: is + 1 }] {
-        for (number, (member, superblock)) in members.iter().zip(superblocks.iter_mut()).enumerate() {
+        for (member, superblock) in members.iter().zip(superblocks.iter_mut()) {
             superblock.generation = Some(next);
-            let (frame, stale) = newest_frame(member.as_ref(), number)?;
-            // A copy that is whole is the last to be touched.
-            let whole = (0..COPIES).filter(|copy| !stale.contains(copy));
-            for copy in stale.iter().copied().chain(whole) {
-                format::write_superblock(member.as_ref(), superblock, frame.sequence + 1, copy)?;
-            }
+            format::renew_superblock(member.as_ref(), superblock)?;
         }
     }
     Ok(())

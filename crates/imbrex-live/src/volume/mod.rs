@@ -4,6 +4,7 @@
 //! Each member has superblocks and a journal of its own (see [`crate::layout`]). The journal of a layer above lies in
 //! front of the blocks of the first member, as that member's layer presents them.
 
+mod cache;
 mod checked;
 mod format;
 mod generation;
@@ -25,6 +26,7 @@ use crate::solo::{Solo, Unserved};
 pub use crate::store::Members;
 use crate::store::{Store, StoreError};
 use crate::superblock::{Superblock, SuperblockError};
+pub use cache::{Attachment, Drain, detach, detach_lost};
 pub use format::{FormatOptions, format, format_with, validate, validate_with};
 pub use generation::advance;
 pub use map::{NoPagesOfMap, PAGE_OVERHEAD, TooLittleForMap};
@@ -190,6 +192,12 @@ impl Volume {
             layout.superblocks.into_iter().chain(layout.journals).chain(sums).try_for_each(|at| member.reserve(at))?;
         }
         Ok(())
+    }
+
+    /// A number that tells it from others: that of the disk, which stays when a cache comes or goes.
+    #[must_use]
+    pub fn identity(&self) -> u64 {
+        self.superblocks.last().map_or(0, |superblock| superblock.identity)
     }
 
     /// The name of the layer that serves the host.

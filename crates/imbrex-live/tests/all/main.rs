@@ -2,6 +2,7 @@
 //! was optimised and linked once for every one of them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod attachment;
 mod checksums;
 mod damage;
 mod degraded;
