@@ -1,7 +1,7 @@
 # The README's second command is `make test`: what every change must pass. CI runs `make ci` (.ci/run): this and `make soak`, which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak ci tools docs deb release static wheels fuzz times check-dm-zoned check-advisories check-device check-elsewhere check-install compare-device check-nbd check-pages page-pictures check-python check-release check-wheels python-reference reproduction-pages
+.PHONY: test quick soak ci tools docs deb release static wheels fuzz times check-dm-zoned check-advisories check-device check-elsewhere check-install compare-device check-nbd check-pages page-pictures check-python check-raid check-release check-wheels python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
@@ -70,7 +70,11 @@ check-dm-zoned:
 check-device:
 	@checks/device/run.sh
 
-# A volume against the kernel's dm-zoned on the same disk: it compares times, so it is not part of `make test`.
+# A mirror of md's on volumes, in the same way: two minutes, so it is not part of `make test`.
+check-raid:
+	@checks/guests.sh raid
+
+# A volume against dm-zoned and file systems for zones on the same disk: it compares times, so it is not part of `make test`.
 compare-device:
 	@checks/device/compare.sh
 

@@ -1,0 +1,105 @@
+# A mirror of md's on volumes that are devices of ublk's. Sourced by the guest's script, after serving.sh.
+
+MEMBERS="1 2 3"
+
+# Host-managed disks of 8 conventional and 24 sequential zones of 16 MiB, a volume on each, and its device.
+make_members() {
+    modprobe null_blk nr_devices=0 || finish "failed: null_blk"
+    [ -d /sys/kernel/config/nullb ] || mount -t configfs none /sys/kernel/config || finish "failed: configfs"
+    modprobe ublk_drv && modprobe raid1 || finish "failed: modules"
+    for member in $MEMBERS; do
+        mkdir "/sys/kernel/config/nullb/nullb$member"
+        for setting in size=512 blocksize=4096 memory_backed=1 zoned=1 zone_size=16 zone_nr_conv=8 power=1; do
+            echo "${setting#*=}" > "/sys/kernel/config/nullb/nullb$member/${setting%%=*}" || finish "failed: null_blk's $setting"
+        done
+        imbrex format "/dev/nullb$member" --layer log-greedy > /dev/null || finish "failed: imbrex format"
+        serve_member "$member"
+    done
+}
+
+# Serves a member, or takes its device over from a killed server.
+serve_member() {
+    rm -f "/tmp/served$1"
+    imbrex serve "--ublk=$1" "/dev/nullb$1" --sector 4096 --control "/tmp/control$1" > "/tmp/served$1" 2>> /tmp/log &
+    echo $! > "/tmp/server$1"
+    tries=0
+    until grep -qs '^recovery read' "/tmp/served$1"; do
+        tries=$((tries + 1))
+        kill -0 "$(cat "/tmp/server$1")" && [ $tries -lt 1200 ] || { cat "/tmp/served$1" /tmp/log; finish "failed: a member is not served"; }
+        sleep 0.1
+    done
+}
+
+# Ends the server of a member, with a signal.
+end_member() {
+    kill "-$2" "$(cat "/tmp/server$1")"
+    wait "$(cat "/tmp/server$1")"
+}
+
+# Waits until nothing is copied between members.
+whole() {
+    until [ "$(cat /sys/block/md0/md/sync_action)" = idle ]; do sleep 0.1; done
+    # It is idle before it begins, too.
+    until grep -q '\[UU\]' /proc/mdstat; do sleep 0.1; done
+    until [ "$(cat /sys/block/md0/md/sync_action)" = idle ]; do sleep 0.1; done
+}
+
+# In how many sectors members differ.
+differ() {
+    whole
+    echo check > /sys/block/md0/md/sync_action
+    sleep 0.1
+    until [ "$(cat /sys/block/md0/md/sync_action)" = idle ]; do sleep 0.1; done
+    cat /sys/block/md0/md/mismatch_cnt
+}
+
+# Whether md goes on without a member.
+is_out() { grep -q '_\]' /proc/mdstat; }
+
+# Takes a member out and puts one in, as new: it is copied as a whole.
+replace() {
+    is_out || mdadm --quiet /dev/md0 --fail "/dev/ublkb$1" || finish "failed: a member cannot be failed"
+    mdadm --quiet /dev/md0 --remove "/dev/ublkb$1" || finish "failed: a member cannot be taken out"
+    [ "$1" != "$2" ] || mdadm --quiet --zero-superblock "/dev/ublkb$1" || finish "failed: mdadm"
+    mdadm --quiet /dev/md0 --add "/dev/ublkb$2" || finish "failed: a member cannot be put in"
+    whole
+}
+
+media() { awk '{ print $7 * 512 }' "/sys/block/nullb$1/stat"; }
+
+mirror_life() {
+    mdadm --quiet --create /dev/md0 --run --level=1 --raid-devices=2 --bitmap=internal --metadata=1.2 /dev/ublkb1 /dev/ublkb2 ||
+        finish "failed: mdadm"
+    whole
+    mkfs.ext4 -q -F /dev/md0 && mount /dev/md0 /mnt || finish "failed: ext4 on a mirror"
+    fill raid 4
+    sync
+    before=$(media 3)
+    replace 2 3
+    end_member 2 TERM
+    size=$(($(cat /sys/block/md0/size) * 512))
+    echo "mirrored rebuild $(awk -v media=$(($(media 3) - before)) -v size="$size" 'BEGIN { printf "%.2f", media / size }') bytes written for each"
+    [ "$(differ)" = 0 ] || finish "failed: members differ after a rebuild"
+    dd if=/dev/urandom of=/mnt/unflushed bs=1M count=8 oflag=direct 2> /dev/null || finish "failed: a file on a mirror"
+    end_member 3 KILL
+    serve_member 3
+    # The first flush after that fails, and md takes a member out whose flush fails.
+    tries=0
+    until is_out; do
+        tries=$((tries + 1))
+        [ $tries -lt 100 ] || finish "failed: md keeps a member whose server was killed"
+        dd if=/dev/zero of=/mnt/flushed bs=4k count=1 conv=fsync 2> /dev/null
+    done
+    replace 3 3
+    [ "$(differ)" = 0 ] || finish "failed: members differ after a second rebuild"
+    umount /mnt && mount /dev/md0 /mnt || finish "failed: remount of a mirror"
+    verify raid
+    umount /mnt
+    check_files /dev/md0
+    mdadm --quiet --stop /dev/md0 || finish "failed: the mirror cannot be ended"
+    for member in 1 3; do end_member "$member" TERM; done
+    echo "mirrored volumes keep all files through two rebuilds"
+}
+
+make_members
+mirror_life
