@@ -10,6 +10,7 @@ use imbrex_live::volume::{self, Drain, Volume};
 use imbrex_terminal::output::OutputArguments;
 use imbrex_terminal::progress::Progress;
 use imbrex_terminal::say::note;
+use imbrex_terminal::stop;
 use imbrex_terminal::table::{bytes, count, paragraphs, seconds};
 use serde::Serialize;
 
@@ -57,6 +58,7 @@ impl Detach {
     /// When a store cannot be used, or the disk cannot be written.
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
+        stop::on_ctrl_c();
         let (alone, written_blocks) = match self.stores.as_slice() {
             [disk] if self.lost => {
                 let disk = store_path::open(disk).map_err(|why| told_by_its_server(disk, why))?;
@@ -96,7 +98,8 @@ fn emptied(volume: Volume) -> Result<(Volume, u64)> {
         progress.add(before - drain.dirty());
         if progress.is_stopped() {
             let left = drain.end()?;
-            bail!("stopped: {} blocks are still newer in the cache; detach it again to go on", count(left));
+            note(format_args!("{} blocks are still newer in the cache; detach it again to go on", count(left)));
+            bail!("stopped");
         }
     }
     drain.end()?;

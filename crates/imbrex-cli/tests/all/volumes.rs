@@ -307,3 +307,40 @@ fn stores_that_are_no_volume_together_are_refused_for_what_they_are() {
     // A copy is as good as what it was made of, until one of the two is served.
     run("check copy.img d.img").success();
 }
+
+/// Ctrl-C may come too late on a busy machine; it never ends the program on the spot.
+#[test]
+fn a_cache_is_detached_again_after_an_interruption() {
+    use std::os::unix::process::ExitStatusExt;
+
+    const DIRTY: u64 = 30_000;
+    let folder = tempfile::tempdir().unwrap();
+    imbrex(folder.path(), "format disk.img --layer log-greedy --drive small-zoned --capacity 512MiB").success();
+    let attach = "attach flash.img disk.img --layer lru-cache --drive ssd-pore --capacity 256MiB";
+    imbrex(folder.path(), attach).success();
+    let stores = ["flash.img", "disk.img"].map(|name| store_path::open(&folder.path().join(name)).unwrap());
+    let mut solo = Volume::open(stores.into()).unwrap().solo().unwrap();
+    (0..DIRTY).for_each(|at| drop(solo.call(Request::Write(block(at), content(at))).unwrap()));
+    solo.call(Request::Flush).unwrap();
+    drop(solo);
+    let mut detach = std::process::Command::new(assert_cmd::cargo::cargo_bin("imbrex"));
+    detach.args(["detach", "flash.img", "disk.img"]).current_dir(folder.path());
+    let mut detach = detach.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let (mut said, mut first) = (detach.stderr.take().unwrap(), [0]);
+    said.read_exact(&mut first).unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&detach), rustix::process::Signal::INT).unwrap();
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    let status = detach.wait().unwrap();
+    assert!(rest.contains("0,000 blocks (117.2 MiB) are newer in the cache"), "{rest}");
+    assert_eq!(status.signal(), None, "{rest}");
+    if status.code() == Some(130) {
+        assert!(rest.contains("are still newer in the cache; detach it again to go on"), "{rest}");
+        imbrex(folder.path(), "detach flash.img disk.img").success();
+    } else {
+        assert!(status.success(), "{rest}");
+    }
+    let mut solo =
+        Volume::open(vec![store_path::open(&folder.path().join("disk.img")).unwrap()]).unwrap().solo().unwrap();
+    assert!((0..DIRTY).step_by(97).all(|at| solo.call(Request::Read(block(at))).unwrap() == content(at)));
+}
