@@ -74,7 +74,7 @@ check-device:
 check-raid:
 	@checks/guests.sh raid
 
-# A volume against dm-zoned and file systems for zones on the same disk: it compares times, so it is not part of `make test`.
+# A volume against dm-zoned and file systems for zones: it compares times, so it is not part of `make test`.
 compare-device:
 	@checks/device/compare.sh
 

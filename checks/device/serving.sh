@@ -1,4 +1,5 @@
-# How a guest makes disks and serves volumes on them. Sourced by the guest's scripts.
+# How a guest makes disks and serves volumes on them. Sourced by the guest's scripts. Where there are several, $nth says
+# which null_blk's disk is meant, and which device of ublk's.
 
 # A host-managed disk of 12 conventional and 52 sequential zones of 16 MiB, called $disk: the first argument says whose.
 # The second sets attributes of null_blk's, with colons between them.
@@ -11,9 +12,9 @@ make_disk() {
             until disk=$(ls /sys/block | grep '^sd'); do sleep 0.1; done
             ;;
         null)
+            disk=nullb${nth:-0}
             modprobe null_blk nr_devices=0 || finish "failed: null_blk"
             [ -d /sys/kernel/config/nullb ] || mount -t configfs none /sys/kernel/config || finish "failed: configfs"
-            disk=nullb0
             mkdir /sys/kernel/config/nullb/$disk
             for setting in size=1024 blocksize=4096 memory_backed=1 zoned=1 zone_size=16 zone_nr_conv=12 $(echo "$2" | tr : ' ') power=1; do
                 echo "${setting#*=}" > "/sys/kernel/config/nullb/$disk/${setting%%=*}" || finish "failed: null_blk's $setting"
@@ -38,11 +39,11 @@ serve() {
     done
 }
 
-# Serves $store, or /dev/$disk, as /dev/ublkb0, without nbdkit. A device that a killed server left is taken over.
+# Serves $store, or /dev/$disk, as /dev/ublkb$nth, or 0, without nbdkit. A device that a killed server left is taken over.
 serve_ublk() {
     # What the last server said would be taken for what this one says, which is not there yet.
     rm -f /tmp/served
-    imbrex serve --ublk=0 "${store:-/dev/$disk}" --control /tmp/control "$@" > /tmp/served 2>> /tmp/log &
+    imbrex serve --ublk="${nth:-0}" "${store:-/dev/$disk}" --control "/tmp/control${nth:-}" "$@" > /tmp/served 2>> /tmp/log &
     server=$!
     tries=0
     until grep -qs '^recovery read' /tmp/served; do

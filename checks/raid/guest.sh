@@ -4,30 +4,20 @@ MEMBERS="1 2 3"
 
 # Host-managed disks of 8 conventional and 24 sequential zones of 16 MiB, a volume on each, and its device.
 make_members() {
-    modprobe null_blk nr_devices=0 || finish "failed: null_blk"
-    [ -d /sys/kernel/config/nullb ] || mount -t configfs none /sys/kernel/config || finish "failed: configfs"
     modprobe ublk_drv && modprobe raid1 || finish "failed: modules"
-    for member in $MEMBERS; do
-        mkdir "/sys/kernel/config/nullb/nullb$member"
-        for setting in size=512 blocksize=4096 memory_backed=1 zoned=1 zone_size=16 zone_nr_conv=8 power=1; do
-            echo "${setting#*=}" > "/sys/kernel/config/nullb/nullb$member/${setting%%=*}" || finish "failed: null_blk's $setting"
-        done
-        imbrex format "/dev/nullb$member" --layer log-greedy > /dev/null || finish "failed: imbrex format"
-        serve_member "$member"
+    for nth in $MEMBERS; do
+        make_disk null size=512:zone_nr_conv=8
+        imbrex format "/dev/$disk" --layer log-greedy > /dev/null || finish "failed: imbrex format"
+        serve_member "$nth"
     done
 }
 
 # Serves a member, or takes its device over from a killed server.
 serve_member() {
-    rm -f "/tmp/served$1"
-    imbrex serve "--ublk=$1" "/dev/nullb$1" --sector 4096 --control "/tmp/control$1" > "/tmp/served$1" 2>> /tmp/log &
-    echo $! > "/tmp/server$1"
-    tries=0
-    until grep -qs '^recovery read' "/tmp/served$1"; do
-        tries=$((tries + 1))
-        kill -0 "$(cat "/tmp/server$1")" && [ $tries -lt 1200 ] || { cat "/tmp/served$1" /tmp/log; finish "failed: a member is not served"; }
-        sleep 0.1
-    done
+    nth=$1 store=/dev/nullb$1
+    serve_ublk --sector 4096
+    echo "$server" > "/tmp/server$1"
+    unset nth store
 }
 
 # Ends the server of a member, with a signal.

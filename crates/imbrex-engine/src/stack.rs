@@ -61,10 +61,10 @@ impl Stack {
     /// # Errors
     /// The reason when a layer cannot be served live or its map does not fit its journal.
     pub fn format_before(setup: StackSetup) -> Result<Self, Fatal> {
-        let mut drives = setup.below.len();
+        let (drives, mut begun) = (setup.below.len(), 0);
         Self::start(setup, &mut |setup| {
-            drives = drives.wrapping_sub(1);
-            if drives == 0 { Performer::open(setup) } else { Performer::format(setup) }
+            begun += 1;
+            if begun == drives { Performer::open(setup) } else { Performer::format(setup) }
         })
     }
 

@@ -66,14 +66,17 @@ impl Attach {
         let options = FormatOptions { layer, config: &config, buffer, journal_blocks: None, map_memory: None };
         let mut flash = self.flash()?;
         let planned = Attachment::new(&flash.store(), &disk, &options)?;
-        if let Some(lack) = MachineMemory::this().and_then(|machine| lacks(&planned.memory().ok()?, machine))
+        let memory = planned.memory()?;
+        if let Some(lack) = MachineMemory::this().and_then(|machine| lacks(&memory, machine))
             && !self.any_memory
         {
             bail!(lack);
         }
         flash.make()?;
-        let made = Attachment::new(&flash.store(), &disk, &options)?.make()?;
+        let planned = Attachment::new(&flash.store(), &disk, &options)?;
+        // The disk may name the flash from here on, whether all of it succeeds or not.
         flash.keep();
+        let made = planned.make()?;
         let formatted = formatted(made, &[self.flash, self.disk], chosen(self.layer, &named), |_, _| Ok(0))?;
         output.write(slice::from_ref(&formatted), || shown(&formatted))
     }
