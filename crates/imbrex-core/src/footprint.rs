@@ -18,8 +18,14 @@ enum Touch {
 impl Touch {
     fn conflicts(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Blocks { at, write }, Self::Blocks { at: b, write: w }) => (*write || *w) && at.overlaps(b),
             (Self::Pointer(a), Self::Pointer(b)) => a == b,
+            _ => self.shares_blocks(other),
+        }
+    }
+
+    fn shares_blocks(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Blocks { at, write }, Self::Blocks { at: b, write: w }) => (*write || *w) && at.overlaps(b),
             _ => false,
         }
     }
@@ -109,6 +115,12 @@ impl Footprint {
     #[inline]
     pub fn pointers(&self) -> impl Iterator<Item = Unit> {
         self.0.iter().filter_map(|touch| if let Touch::Pointer(unit) = touch { Some(*unit) } else { None })
+    }
+
+    /// Whether one of the two changes blocks that the other touches.
+    #[inline]
+    pub fn shares_blocks(&self, other: &Self) -> bool {
+        self.0.iter().any(|a| other.0.iter().any(|b| a.shares_blocks(b)))
     }
 
     /// Whether the two must not run at once (rule 2).

@@ -1,5 +1,7 @@
 //! Carrying operations out: from ready to complete.
 
+mod together;
+
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
@@ -152,6 +154,7 @@ impl Execution {
                 core.issue_for(request.map(|part| part.id), Purpose::Operation(number), read);
             }
             Place::Lost => self.leave_request_unserved(core, number),
+            Place::Host(_) => self.write_together(core, number),
             _ => {
                 if let Some(content) = self.content_at_hand(number, core.setup.block_bytes) {
                     self.deliver(core, number, content);
@@ -216,7 +219,9 @@ impl Execution {
     fn deliver(&mut self, core: &mut Core, number: u64, content: Bytes) {
         let block_bytes = core.setup.block_bytes;
         let Some(m) = self.operations.get_move_mut(number) else { return };
-        let Move { to, blocks, request, held, .. } = *m;
+        let Move { to, request, held, .. } = *m;
+        // Of a write also what is written together with it.
+        let blocks = (content.len() / block_bytes) as u32;
         if let Place::At(to) = to {
             self.unread.retain(|place| !Extent::new(to, blocks).contains(*place));
         }
@@ -347,9 +352,15 @@ impl Execution {
         self.complete(core, number);
     }
 
+    /// Completes an operation, and the writes that the drive carried out with it.
     fn complete(&mut self, core: &mut Core, number: u64) {
-        if let Some(Operation::Move(m)) = self.operations.complete(number) {
-            self.requests.move_completed(core, m.request);
+        let mut next = Some(number);
+        while let Some(number) = next {
+            next = None;
+            if let Some(Operation::Move(m)) = self.operations.complete(number) {
+                self.requests.move_completed(core, m.request);
+                next = m.next;
+            }
         }
     }
 }

@@ -11,6 +11,7 @@
 //! | `running/flushing.rs` | 8 (flush) |
 //! | `epoch/` | 1 (plans in order), 4 (resets and frees after records), 10 (failures) |
 //! | `order.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
+//! | `execution/together.rs` | 2 (writes behind each other are one operation) |
 //! | `items.rs`, `joint.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
 //! | `pages/`, `epoch/paging.rs` | 11, 12, 13 (pages of a map that is not in memory as a whole) |
 //! | `recover/`, `scan.rs`, `runs.rs`, `chain.rs`, `copies.rs`, `again.rs` | what recovery makes of the journal |
@@ -63,7 +64,7 @@ use imbrex_core::block::Pba;
 use imbrex_core::layer::{CannotGrow, Facts, Pressure, Standing, TranslationLayer, UnitReport, Violation};
 pub use memory::RunnerMemory;
 pub use progress::{Counts, Offered, Planned, Progress, Steps};
-pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
+pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request, Waiting};
 pub use reading::{JournalEntry, JournalState};
 use recover::{NewEpoch, Recovery};
 use ring::Slots;
@@ -126,11 +127,19 @@ impl Performer {
 
     /// Takes a request of `client`, to be answered under the number `id`.
     pub fn submit(&mut self, client: u32, id: u64, request: Request) {
+        self.submit_all(client, id, [request]);
+    }
+
+    /// Takes requests of `client` that came together, to be answered under the numbers from `first` on. What a layer
+    /// writes for them in one place goes to the drive together.
+    pub fn submit_all(&mut self, client: u32, first: u64, requests: impl IntoIterator<Item = Request>) {
         self.core.losses.meet(client);
-        if let State::Dead(why) = &self.state {
-            self.core.reply(id, Err(Failure::Dead(why.clone())));
-        } else {
-            self.core.queue.push_back((id, Pending { client, request }));
+        for (id, request) in (first..).zip(requests) {
+            if let State::Dead(why) = &self.state {
+                self.core.reply(id, Err(Failure::Dead(why.clone())));
+            } else {
+                self.core.queue.push_back((id, Pending { client, request }));
+            }
         }
         self.advance();
     }
@@ -200,7 +209,7 @@ impl Performer {
         self.poll_io_if(&|_| true)
     }
 
-    /// The next device operation that is for one request alone, or for none, which `is_wanted`.
+    /// The next device operation that is for a request, or for none, which `is_wanted`.
     pub fn poll_io_if(&mut self, is_wanted: &dyn Fn(Option<u64>) -> bool) -> Option<Io> {
         let at = self.core.out.iter().position(|io| is_wanted(io.request))?;
         let io = self.core.out.remove(at)?;
@@ -208,9 +217,9 @@ impl Performer {
         Some(io)
     }
 
-    /// The requests that the operations to be fetched are for, each for one alone or for none.
-    pub fn pending_for(&self) -> impl Iterator<Item = Option<u64>> {
-        self.core.out.iter().map(|io| io.request)
+    /// The operations that are to be fetched.
+    pub fn waiting(&self) -> impl Iterator<Item = Waiting> {
+        self.core.out.iter().map(|io| Waiting { request: io.request, is_read: matches!(io.kind, IoKind::Read(_)) })
     }
 
     /// Says that a device may have lost what it has completed since its last flush: the layer's epoch ends, as when an
@@ -261,11 +270,18 @@ impl Performer {
 
     /// Takes the result of a device operation.
     pub fn complete(&mut self, id: u64, result: IoResult) {
-        let Some(purpose) = self.core.taken.remove(&id) else { return };
-        match &mut self.state {
-            State::Recovering(recovery) => recovery.completed(&mut self.core, purpose, result),
-            State::Running(running) => running.completed(&mut self.core, purpose, result),
-            State::Dead(_) => {}
+        self.complete_all([(id, result)]);
+    }
+
+    /// Takes the results of device operations, by their numbers.
+    pub fn complete_all(&mut self, results: impl IntoIterator<Item = (u64, IoResult)>) {
+        for (id, result) in results {
+            let Some(purpose) = self.core.taken.remove(&id) else { continue };
+            match &mut self.state {
+                State::Recovering(recovery) => recovery.completed(&mut self.core, purpose, result),
+                State::Running(running) => running.completed(&mut self.core, purpose, result),
+                State::Dead(_) => {}
+            }
         }
         self.advance();
     }

@@ -31,6 +31,8 @@ pub(super) struct Move {
     pub content: Option<Bytes>,
     /// Whether it belongs to the clean plan in flight.
     pub cleaning: bool,
+    /// The write that the same operation of the drive carries out behind this one.
+    pub next: Option<u64>,
 }
 
 /// Operations by number, and which of them may start.
@@ -88,6 +90,24 @@ impl Operations {
     /// The next operation that may start.
     pub fn pop_ready(&mut self) -> Option<u64> {
         self.ready.pop_front()
+    }
+
+    /// Those that wait for `number` alone, and then the first of those that may start.
+    pub fn candidates(&self, number: u64) -> impl Iterator<Item = u64> {
+        self.order.waiting_for_alone(number).chain(self.ready.front().copied())
+    }
+
+    /// Starts one of the candidates as a part of the one before it.
+    pub fn start_behind(&mut self, before: u64, number: u64) {
+        if self.ready.front() == Some(&number) {
+            self.ready.pop_front();
+        }
+        if let Some(m) = self.get_move_mut(number) {
+            m.is_ready = true;
+        }
+        if let Some(m) = self.get_move_mut(before) {
+            m.next = Some(number);
+        }
     }
 
     pub fn get(&self, number: u64) -> Option<&Operation> {

@@ -32,9 +32,7 @@ impl Order {
         debug_assert!(self.nodes.last_key_value().is_none_or(|(last, _)| *last < seq));
         let mut blockers = 0;
         for earlier in self.touched.earlier(&footprint, &self.nodes) {
-            if let Some(node) = self.nodes.get_mut(&earlier)
-                && node.footprint.conflicts(&footprint)
-            {
+            if let Some(node) = self.nodes.get_mut(&earlier) {
                 node.dependents.push(seq);
                 blockers += 1;
             }
@@ -72,6 +70,12 @@ impl Order {
         }
     }
 
+    /// Those that wait for `number` and for no other.
+    pub fn waiting_for_alone(&self, number: u64) -> impl Iterator<Item = u64> {
+        let dependents = self.nodes.get(&number).into_iter().flat_map(|node| &node.dependents);
+        dependents.copied().filter(|other| self.nodes.get(other).is_some_and(|node| node.blockers == 1))
+    }
+
     /// How many have not completed.
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -82,8 +86,8 @@ impl Order {
 /// compared with all others would keep clients waiting.
 #[derive(Default)]
 struct Touched {
-    /// Operations that touch a stretch of blocks, by its number.
-    stretches: BTreeMap<u64, Vec<u64>>,
+    /// Operations that touch a stretch of blocks, by its number, and the runs that they touch there.
+    stretches: BTreeMap<u64, Vec<(Extent<Pba>, u64)>>,
     /// Operations that touch long runs, which are in no stretch.
     long: BTreeSet<u64>,
     /// The last one that moves a write pointer: it waits for those before it that do.
@@ -91,15 +95,19 @@ struct Touched {
 }
 
 impl Touched {
-    /// Operations that may conflict with what touches `footprint`, each once and in order. Of those that move a pointer one
-    /// is enough, since it comes after the others.
+    /// Operations that conflict with what touches `footprint`, each once. Of those that move a pointer the last is enough,
+    /// since it comes after the others.
     fn earlier(&self, footprint: &Footprint, nodes: &BTreeMap<u64, Node>) -> Vec<u64> {
         if footprint.runs().any(|run| is_long(&run)) {
-            return nodes.keys().copied().collect();
+            return nodes.iter().filter(|(_, node)| node.footprint.conflicts(footprint)).map(|(seq, _)| *seq).collect();
         }
-        let near = footprint.runs().flat_map(|run| self.stretches.range(stretches(&run)).flat_map(|(_, seqs)| seqs));
+        let near = footprint.runs().flat_map(|run| {
+            let there = self.stretches.range(stretches(&run)).flat_map(|(_, touched)| touched);
+            there.filter(move |(other, _)| other.overlaps(&run)).map(|(_, seq)| seq)
+        });
+        let shares_blocks = |seq: &&u64| nodes.get(seq).is_some_and(|node| node.footprint.shares_blocks(footprint));
         let pointers = footprint.pointers().filter_map(|unit| self.pointers.get(&unit));
-        let mut earlier: Vec<u64> = near.chain(pointers).chain(&self.long).copied().collect();
+        let mut earlier: Vec<u64> = near.chain(&self.long).filter(shares_blocks).chain(pointers).copied().collect();
         earlier.sort_unstable();
         earlier.dedup();
         earlier
@@ -111,7 +119,7 @@ impl Touched {
                 self.long.insert(seq);
                 continue;
             }
-            stretches(&run).for_each(|stretch| self.stretches.entry(stretch).or_default().push(seq));
+            stretches(&run).for_each(|stretch| self.stretches.entry(stretch).or_default().push((run, seq)));
         }
         self.pointers.extend(footprint.pointers().map(|unit| (unit, seq)));
     }
@@ -120,7 +128,7 @@ impl Touched {
         self.long.remove(&seq);
         for stretch in footprint.runs().filter(|run| !is_long(run)).flat_map(|run| stretches(&run)) {
             if let Entry::Occupied(mut there) = self.stretches.entry(stretch) {
-                there.get_mut().retain(|other| *other != seq);
+                there.get_mut().retain(|(_, other)| *other != seq);
                 if there.get().is_empty() {
                     there.remove();
                 }

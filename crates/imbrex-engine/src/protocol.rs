@@ -15,8 +15,18 @@ pub struct Io {
     pub id: u64,
     /// What to do.
     pub kind: IoKind,
-    /// The request that it is for, if it is for one alone.
+    /// The request that it is for, if it is for one alone; of writes for several, which are behind each other on the
+    /// drive, the first.
     pub request: Option<u64>,
+}
+
+/// A device operation that has not been fetched.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// As [`Io::request`].
+    pub request: Option<u64>,
+    /// Whether it reads.
+    pub is_read: bool,
 }
 
 /// What a device operation does.

@@ -9,9 +9,10 @@
 mod passing;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::fatal::Fatal;
-use super::{Counts, Io, IoResult, Offered, Performer, Progress, Reply, Request, Setup, Steps};
+use super::{Counts, Io, IoResult, Offered, Performer, Progress, Reply, Request, Setup, Steps, Waiting};
 use imbrex_core::block::Pba;
 use imbrex_core::contents::Contents;
 use imbrex_core::layer::{CannotGrow, Outlook, Standing, TranslationLayer, Unwritten, Violation};
@@ -107,7 +108,12 @@ impl Stack {
 
     /// Takes a request of `client`, to be answered under the number `id`.
     pub fn submit(&mut self, client: u32, id: u64, request: Request) {
-        self.top.submit(client, id, request);
+        self.submit_all(client, id, [request]);
+    }
+
+    /// Takes requests of `client` that came together; see [`Performer::submit_all`].
+    pub fn submit_all(&mut self, client: u32, first: u64, requests: impl IntoIterator<Item = Request>) {
+        self.top.submit_all(client, first, requests);
         self.settle();
     }
 
@@ -199,9 +205,9 @@ impl Stack {
         self.poll_io_if(&|_| true)
     }
 
-    /// The next operation that is for the request `id` alone, if there is one.
-    pub fn poll_io_for(&mut self, id: u64) -> Option<(usize, Io)> {
-        self.poll_io_if(&|request| request == Some(id))
+    /// The next operation that is for one of the requests `ids`, if there is one.
+    pub fn poll_io_for(&mut self, ids: &Range<u64>) -> Option<(usize, Io)> {
+        self.poll_io_if(&|request| request.is_some_and(|id| ids.contains(&id)))
     }
 
     /// The next operation that is for a request, or none, which `is_wanted`.
@@ -224,14 +230,17 @@ impl Stack {
         None
     }
 
-    /// The requests that the next operations are for, each for one alone or for none; at most `most` of them.
+    /// The next operations, at most `most` of them.
     #[must_use]
-    pub fn pending_for(&self, most: usize) -> Vec<Option<u64>> {
+    pub fn waiting(&self, most: usize) -> Vec<Waiting> {
         if self.below.is_empty() {
-            return self.top.pending_for().take(most).collect();
+            return self.top.waiting().take(most).collect();
         }
-        let above = |request: Option<u64>| self.asked.get(&request?)?.request;
-        self.below.iter().flat_map(|device| device.pending_for(most)).map(above).take(most).collect()
+        let above = |waiting: Waiting| {
+            let request = waiting.request.and_then(|id| self.asked.get(&id)?.request);
+            Waiting { request, ..waiting }
+        };
+        self.below.iter().flat_map(|device| device.waiting(most)).map(above).take(most).collect()
     }
 
     /// Asks for a checkpoint of every layer.
@@ -261,13 +270,20 @@ impl Stack {
 
     /// Takes the result of an operation.
     pub fn complete(&mut self, id: u64, result: IoResult) {
+        self.complete_all([(id, result)]);
+    }
+
+    /// Takes the results of operations, by their numbers.
+    pub fn complete_all(&mut self, results: impl IntoIterator<Item = (u64, IoResult)>) {
         if self.below.is_empty() {
-            return self.top.complete(id, result);
+            return self.top.complete_all(results);
         }
-        if let Some((index, inner)) = self.out.remove(&id) {
-            self.below[index].complete(inner, result);
-            self.settle();
+        for (id, result) in results {
+            if let Some((index, inner)) = self.out.remove(&id) {
+                self.below[index].complete(inner, result);
+            }
         }
+        self.settle();
     }
 
     /// The next answer to a request.

@@ -105,7 +105,7 @@ impl Epoch {
         let held = redo && core.setup.rules.keeps(Rule::RedoFirst);
         let spot = self.spot();
         let (request, cleaning) = (serves.request(), serves == Serves::Cleaning);
-        let m = Move { from, to, blocks, why, request, held, is_ready: false, content: None, cleaning };
+        let m = Move { from, to, blocks, why, request, held, is_ready: false, content: None, cleaning, next: None };
         self.execution.add_move(core, m);
         if held {
             plan.first_move.get_or_insert(spot);

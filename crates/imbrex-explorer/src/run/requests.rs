@@ -33,11 +33,20 @@ pub(super) enum Asked {
 }
 
 impl Run {
-    /// Submits a request.
+    /// Submits a request, or a write and what comes together with it.
     pub(super) fn ask(&mut self) {
+        let (client, first) = (self.client(), self.next_id);
+        let mut together = vec![self.draw(client)];
+        while matches!(together.last(), Some(Request::Write(..))) && self.dice.one_in(3) {
+            together.push(self.draw(client));
+        }
+        self.performer.submit_all(client, first, together);
+    }
+
+    /// A request of a client, of which it is noted what the answer must be.
+    fn draw(&mut self, client: u32) -> Request {
         let id = self.next_id;
         self.next_id += 1;
-        let client = self.client();
         let kind = self.dice.below(100);
         let at = self.place(kind < 30);
         let free = !at.iter().any(|lba| self.model.busy.contains(&lba));
@@ -75,7 +84,7 @@ impl Run {
         };
         self.clients.asks(client);
         self.asked.insert(id, asked);
-        self.performer.submit(client, id, request);
+        request
     }
 
     /// A read that is under way may give the zeros that a later request leaves, whatever is written before it is answered.

@@ -29,8 +29,9 @@ struct Served {
     performer: Performer,
     block_bytes: usize,
     flushes: u64,
-    /// Blocks that the disk was given.
+    /// Blocks that the disk was given, and the operations that they came with.
     written: u64,
+    writes: u64,
 }
 
 impl Served {
@@ -61,7 +62,7 @@ impl Served {
         };
         let units = setup.media.unit_report();
         let performer = Performer::format(setup).unwrap();
-        let mut served = Self { performer, block_bytes, flushes: 0, written: 0 };
+        let mut served = Self { performer, block_bytes, flushes: 0, written: 0, writes: 0 };
         while let Some(io) = served.performer.poll_io() {
             let result = match io.kind {
                 IoKind::Report => IoResult::Report(units.clone()),
@@ -82,6 +83,7 @@ impl Served {
             }
             IoKind::Write(at, _) => {
                 self.written += u64::from(at.blocks);
+                self.writes += 1;
                 IoResult::Done
             }
             IoKind::Reset(_) | IoKind::Report => IoResult::Done,
@@ -94,13 +96,13 @@ impl Served {
         let content = Bytes::from(vec![7; blocks as usize * self.block_bytes]);
         let mut starts = (0..).zip(starts).peekable();
         let (mut asked, mut under_way) = (0, VecDeque::new());
-        (self.flushes, self.written) = (0, 0);
+        (self.flushes, self.written, self.writes) = (0, 0, 0);
         loop {
-            while asked < DEPTH
-                && let Some((id, start)) = starts.next()
-            {
-                asked += 1;
-                self.performer.submit(0, id, Request::Write(Extent::new(Lba(start), blocks), content.clone()));
+            let come: Vec<(u64, u64)> = starts.by_ref().take(DEPTH - asked).collect();
+            if let Some((first, _)) = come.first() {
+                asked += come.len();
+                let write = |(_, start): &(u64, u64)| Request::Write(Extent::new(Lba(*start), blocks), content.clone());
+                self.performer.submit_all(0, *first, come.iter().map(write));
             }
             under_way.extend(std::iter::from_fn(|| self.performer.poll_io()));
             while let Some(reply) = self.performer.poll_reply() {
@@ -146,6 +148,18 @@ fn updates_of_the_same_block_come_one_after_the_other() {
     let config = "updates = \"many\"".parse().unwrap();
     let (flushes, _) = Served::new("seagate", &config, &INTERLACED).write((0..50).map(|_| 5), 1);
     assert!(flushes >= 50, "{flushes} flushes: each reads what the one before wrote back");
+}
+
+#[test]
+fn what_a_log_writes_of_many_clients_goes_to_the_drive_together() {
+    // Where a write pointer rules, and where it does not.
+    for layer in ["log-greedy", "fifo-log"] {
+        let mut served = Served::new(layer, &toml::Table::new(), &SMALL_ZONED);
+        let (_, written) = served.write(scattered().map(|block| block % 16_384), 1);
+        let writes = served.writes;
+        assert!(written >= WRITES, "{layer}: {written} blocks");
+        assert!(writes <= WRITES / 8, "{layer}: {writes} operations of the drive for {WRITES} writes");
+    }
 }
 
 /// Runs of 1 MiB, one behind the other.

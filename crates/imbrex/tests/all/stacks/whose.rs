@@ -6,7 +6,7 @@ use bytes::Bytes;
 use imbrex::block::{Extent, Lba, Pba};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::media::{Joined, Media};
-use imbrex::perform::{Io, IoKind, IoResult, Reply, Request, Setup, Stack, StackSetup};
+use imbrex::perform::{Io, IoKind, IoResult, Reply, Request, Setup, Stack, StackSetup, Waiting};
 
 use super::served::{BLOCK, JOURNAL, setup_of};
 
@@ -66,9 +66,9 @@ impl Cached {
                 assert_eq!(answered, id);
                 return result.unwrap();
             }
-            assert!(self.stack.pending_for(16).contains(&Some(id)));
-            assert!(self.stack.poll_io_for(id + 1).is_none());
-            let (drive, io) = self.stack.poll_io_for(id).unwrap();
+            assert!(self.stack.waiting(16).iter().any(|waiting| waiting.request == Some(id)));
+            assert!(self.stack.poll_io_for(&(id + 1..id + 2)).is_none());
+            let (drive, io) = self.stack.poll_io_for(&(id..id + 1)).unwrap();
             assert_eq!(io.request, Some(id));
             self.carry_out(drive, io);
         }
@@ -90,6 +90,6 @@ fn what_is_done_for_several_is_for_none() {
     let mut cached = Cached::new();
     cached.alone(7, Request::Write(Extent::new(Lba(5), 1), vec![7; BLOCK].into()));
     cached.stack.submit(0, 8, Request::Flush);
-    assert_eq!(cached.stack.pending_for(16), [None]);
+    assert_eq!(cached.stack.waiting(16), [Waiting { request: None, is_read: false }]);
     assert_eq!(cached.stack.poll_io().unwrap().1.request, None);
 }
