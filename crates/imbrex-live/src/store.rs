@@ -29,6 +29,11 @@ pub trait Store: Send + Sync {
         None
     }
 
+    /// Whether what is written stays in the host's memory until a flush, so that a write takes no time of a drive.
+    fn is_cached(&self) -> bool {
+        false
+    }
+
     /// Reads blocks.
     ///
     /// # Errors

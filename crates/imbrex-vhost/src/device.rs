@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use imbrex_live::pool::Pool;
-use imbrex_live::service::Client;
+use imbrex_live::service::{Batches, Client};
 use imbrex_live::{panics, service::Service};
 use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
 use vhost_user_backend::{VhostUserBackend, VringMutex, VringT};
@@ -16,6 +16,7 @@ use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
 
 use crate::request::{self, Chain};
+use crate::short::{self, ShortWrite};
 use crate::virtio;
 
 /// The guest's memory, which the monitor may change while requests are under way.
@@ -24,9 +25,16 @@ pub type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
 /// Requests that a queue holds at most.
 const DEPTH: usize = 256;
 
-/// A request, and where its answer is to go.
+/// What a thread of the pool does.
 pub struct Job {
-    chain: Chain,
+    origin: Origin,
+    /// The request that it answers; or else it answers the short writes that wait.
+    chain: Option<Chain>,
+}
+
+/// Where requests come from, and where their answers go.
+#[derive(Clone)]
+struct Origin {
     vring: VringMutex<Memory>,
     client: Arc<Client>,
     queue: Arc<Queue>,
@@ -56,6 +64,7 @@ struct Queue {
     /// How many requests are not answered yet.
     under_way: Mutex<usize>,
     none: Condvar,
+    writes: Batches<ShortWrite>,
 }
 
 impl Queue {
@@ -63,9 +72,9 @@ impl Queue {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn done(&self) {
+    fn done(&self, ended: usize) {
         let mut count = self.under_way();
-        *count -= 1;
+        *count -= ended;
         if *count == 0 {
             self.none.notify_all();
         }
@@ -131,12 +140,19 @@ impl Device {
             state.get_queue_mut().iter(self.memory.memory()).map_err(io::Error::other)?.collect()
         };
         *queue.under_way() += chains.len();
-        self.pool.give(chains.into_iter().map(|chain| Job {
-            chain,
-            vring: vring.clone(),
-            client: Arc::clone(&self.client),
-            queue: Arc::clone(queue),
-        }));
+        let origin = Origin { vring: vring.clone(), client: Arc::clone(&self.client), queue: Arc::clone(queue) };
+        let mut writes = Vec::new();
+        let mut jobs = Vec::new();
+        for chain in chains {
+            match ShortWrite::of(chain, &self.client) {
+                Ok(write) => writes.push(write),
+                Err(chain) => jobs.push(Job { origin: origin.clone(), chain: Some(chain) }),
+            }
+        }
+        if queue.writes.add(writes) {
+            jobs.push(Job { origin, chain: None });
+        }
+        self.pool.give(jobs.into_iter());
         Ok(())
     }
 }
@@ -144,26 +160,58 @@ impl Device {
 /// What a thread does until the pool ends.
 pub fn work(pool: &Pool<Job>) {
     let mut buffer = Vec::new();
-    while let Some(job) = pool.take() {
-        job.answer(&mut buffer);
+    while let Some(Job { origin, chain }) = pool.take() {
+        match chain {
+            Some(chain) => {
+                let used = request::answer(&chain, &origin.client, &mut buffer);
+                origin.hand_back(&[(chain.head_index(), used)]);
+            }
+            None => origin.write_all(),
+        }
     }
 }
 
-impl Job {
-    fn answer(self, buffer: &mut Vec<u8>) {
-        let used = request::answer(&self.chain, &self.client, buffer).unwrap_or_else(|| {
+impl Origin {
+    /// Answers short writes until there are no more.
+    fn write_all(&self) {
+        loop {
+            let writes = self.queue.writes.take();
+            if writes.is_empty() {
+                return;
+            }
+            self.write(writes);
+        }
+    }
+
+    /// Answers short writes together.
+    fn write(&self, writes: Vec<ShortWrite>) {
+        self.client.write_batch(short::contents(&writes), &mut |written| {
+            let ended = written.iter().map(|(at, result)| writes[*at].end(result.is_ok()));
+            self.hand_back(&ended.collect::<Vec<_>>());
+        });
+    }
+
+    /// Hands requests back, by the numbers of their chains, of whose room so much was used; nothing if one has none for
+    /// an answer.
+    fn hand_back(&self, requests: &[(u16, Option<u32>)]) {
+        if requests.iter().any(|(_, used)| used.is_none()) {
             tracing::warn!("a guest asked for something without room for an answer");
-            0
-        });
-        let told = self.vring.add_used(self.chain.head_index(), used).map_err(io::Error::other);
-        let told = told.and_then(|()| {
-            let wants_to_know = self.vring.needs_notification().map_err(io::Error::other)?;
-            if wants_to_know { self.vring.signal_used_queue() } else { Ok(()) }
-        });
-        if let Err(error) = told {
+        }
+        if let Err(error) = self.tell(requests) {
             tracing::warn!(%error, "a guest could not be answered");
         }
-        self.queue.done();
+        self.queue.done(requests.len());
+    }
+
+    fn tell(&self, requests: &[(u16, Option<u32>)]) -> io::Result<()> {
+        let mut state = self.vring.get_mut();
+        for (head, used) in requests {
+            state.add_used(*head, used.unwrap_or(0)).map_err(io::Error::other)?;
+        }
+        if requests.is_empty() || !state.needs_notification().map_err(io::Error::other)? {
+            return Ok(());
+        }
+        state.signal_used_queue()
     }
 }
 

@@ -14,6 +14,7 @@
 mod device;
 mod request;
 mod server;
+mod short;
 mod virtio;
 
 pub use server::{Options, Server};

@@ -93,6 +93,25 @@ fn asked(reader: &mut impl Readable, room: u64) -> io::Result<Asked> {
     }
 }
 
+/// The write that a header asks for, with content of so many bytes behind it, if it asks for one.
+pub fn write(header: &[u8], content: u64) -> Option<Request> {
+    struct Behind<'a>(&'a [u8], u64);
+    impl Read for Behind<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.0.read(into)
+        }
+    }
+    impl Readable for Behind<'_> {
+        fn left(&self) -> usize {
+            self.1 as usize
+        }
+    }
+    match asked(&mut Behind(header, content), 0) {
+        Ok(Asked::Of(request)) if request.what == What::Write => Some(request),
+        _ => None,
+    }
+}
+
 /// Four numbers of 32 bits.
 fn words(reader: &mut impl Read) -> io::Result<[u32; 4]> {
     let mut bytes = [0; 16];

@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod monitor;
+
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -13,10 +15,11 @@ use imbrex_live::service::{Service, ServiceOptions};
 use imbrex_live::store_path;
 use imbrex_live::volume::{FormatOptions, format};
 use imbrex_vhost::{Options, Server};
-use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use monitor::{Connection, Layout, Ring};
+use vhost::VhostBackend;
+use vhost::vhost_user::message::VhostUserConfigFlags;
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
-use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
-use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
+use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 use vmm_sys_util::epoll::{ControlOperation, Epoll, EpollEvent, EventSet};
 use vmm_sys_util::eventfd::EventFd;
 
@@ -30,9 +33,6 @@ const HEADER: u64 = 0x3000;
 const STATUS: u64 = 0x3100;
 const OUT: u64 = 0x10_0000;
 const ROOM: u64 = 0x20_0000;
-/// Where the monitor has that memory.
-const AT: u64 = 1 << 40;
-
 /// No machine is so busy that an answer takes as long: without it, a server that never answers would hold up all tests.
 const LIMIT_MS: i32 = 600_000;
 
@@ -85,45 +85,8 @@ impl Guest {
 
     /// One that has asked for something of an earlier server.
     fn going_on(socket: &Path, asked: u16) -> Self {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(MEMORY).unwrap();
-        let region = (GuestAddress(0), MEMORY as usize, Some(FileOffset::new(file.try_clone().unwrap(), 0)));
-        let memory = GuestMemoryMmap::from_ranges_with_files([region]).unwrap();
-        // The server looks at the queue as soon as it is enabled: so many were asked for, and answered.
-        memory.write_obj(asked, GuestAddress(AVAILABLE + 2)).unwrap();
-        memory.write_obj(asked, GuestAddress(USED + 2)).unwrap();
-        let mut frontend = Frontend::connect(socket, 2).unwrap();
-        frontend.set_owner().unwrap();
-        let features = frontend.get_features().unwrap();
-        frontend.set_features(features & !(1 << 29)).unwrap();
-        assert_ne!(features & VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits(), 0);
-        let protocol = frontend.get_protocol_features().unwrap();
-        frontend.set_protocol_features(protocol & !VhostUserProtocolFeatures::REPLY_ACK).unwrap();
-        assert_eq!(frontend.get_queue_num().unwrap(), 2);
-        let region = VhostUserMemoryRegionInfo {
-            guest_phys_addr: 0,
-            memory_size: MEMORY,
-            userspace_addr: AT,
-            mmap_offset: 0,
-            mmap_handle: file.as_raw_fd(),
-        };
-        frontend.set_mem_table(&[region]).unwrap();
-        let (kick, call) = (EventFd::new(0).unwrap(), EventFd::new(0).unwrap());
-        let queue = VringConfigData {
-            queue_max_size: QUEUE,
-            queue_size: QUEUE,
-            flags: 0,
-            desc_table_addr: AT + DESCRIPTORS,
-            used_ring_addr: AT + USED,
-            avail_ring_addr: AT + AVAILABLE,
-            log_addr: None,
-        };
-        frontend.set_vring_num(1, QUEUE).unwrap();
-        frontend.set_vring_addr(1, &queue).unwrap();
-        frontend.set_vring_base(1, asked).unwrap();
-        frontend.set_vring_call(1, &call).unwrap();
-        frontend.set_vring_kick(1, &kick).unwrap();
-        frontend.set_vring_enable(1, true).unwrap();
+        let layout = Layout { queue: QUEUE, descriptors: DESCRIPTORS, available: AVAILABLE, used: USED };
+        let Connection { frontend, memory, kick, call } = Connection::new(socket, MEMORY, &layout, asked);
         Self { frontend, memory, kick, call, asked }
     }
 
@@ -255,4 +218,45 @@ fn a_guest_whose_queue_is_nonsense_is_answered_once_it_is_mended() {
     assert_eq!(guest.ask(READ, 0, &[], 512), (0, vec![1; 512]));
     drop(guest);
     server.end();
+}
+
+#[test]
+fn what_is_asked_for_at_once_is_done_as_if_it_came_alone() {
+    const BLOCK: usize = 4096;
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("disk.img");
+    formatted(&image);
+    let volume = service(&image, false);
+    let socket = folder.path().join("disk.sock");
+    let server = served(&socket, &volume);
+    let mut ring = Ring::new(&socket, 80, BLOCK);
+    // Whole blocks, the first of them twice; some beyond the end, and a part of a block.
+    let beyond = volume.bytes() / 512;
+    let places = |slot: u16| if slot % 50 == 49 { beyond } else { u64::from(slot % 70) * 8 };
+    let content = |slot: u16| vec![slot as u8 + 1; if slot == 60 { 512 } else { BLOCK }];
+    let slots: Vec<u16> = (0..80).collect();
+    slots.iter().for_each(|slot| ring.write(*slot, places(*slot), &content(*slot)));
+    ring.push(&slots);
+    let mut ended = Vec::new();
+    while ended.len() < slots.len() {
+        ring.wait();
+        ring.ended(&mut ended);
+    }
+    ended.sort_unstable();
+    assert_eq!(ended, slots, "each once");
+    for slot in slots {
+        assert_eq!(ring.status(slot), u8::from(places(slot) == beyond), "{slot}");
+    }
+    drop(ring);
+    let mut guest = Guest::connected(&socket);
+    for slot in (0..70).filter(|slot| places(*slot) != beyond) {
+        let (status, read) = guest.ask(READ, places(slot), &[], BLOCK as u32);
+        // Two writes of a block that were under way at a time come in any order.
+        let may_be = [Some(slot), (slot < 10).then_some(slot + 70)].into_iter().flatten();
+        let written = |slot: u16| [content(slot), vec![0; BLOCK]].concat()[..BLOCK].to_vec();
+        assert!(status == 0 && may_be.into_iter().any(|slot| read == written(slot)), "{slot}");
+    }
+    drop(guest);
+    server.end();
+    volume.stop().unwrap();
 }

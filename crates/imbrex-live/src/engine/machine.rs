@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use imbrex::block::{Extent, Lba};
 use imbrex::layer::TranslationLayer;
-use imbrex::perform::{Io, Reply, Stack};
+use imbrex::perform::{Io, Reply, Stack, Waiting};
 use imbrex::plan::Plan;
 
 use super::EngineOptions;
 use super::admission::Admission;
-use super::caller::Caller;
+use super::caller::{Call, Caller};
 use super::held::{self, Lock};
 use super::intake::Intake;
 use super::pace::Pace;
@@ -85,7 +85,8 @@ pub(super) type Held<'a> = held::Held<'a, Machine>;
 /// The runner and what belongs to it.
 pub(super) struct Machine {
     pub stack: Stack,
-    pub callers: HashMap<u64, Arc<Caller>>,
+    /// Requests that threads wait for.
+    pub callers: HashMap<u64, Call>,
     pub next_id: u64,
     /// Operations left to workers.
     pub handed: VecDeque<(usize, Io)>,
@@ -199,8 +200,8 @@ impl Machine {
     /// Hands replies to the threads that wait for them.
     pub fn deliver(&mut self) {
         while let Some(Reply { id, result }) = self.stack.poll_reply() {
-            if let Some(caller) = self.callers.remove(&id) {
-                caller.give(result);
+            if let Some(call) = self.callers.remove(&id) {
+                call.caller.give((id, result));
             }
         }
     }
@@ -212,7 +213,7 @@ impl Machine {
 
     /// Whether a request that has not been answered changes some of the blocks, or a part of them.
     pub fn is_changing(&self, at: Extent<Lba>) -> bool {
-        let mut changes = self.callers.values().filter_map(|caller| caller.changes());
+        let mut changes = self.callers.values().filter_map(|call| call.changes);
         self.is_merging(at) || changes.any(|run| run.overlaps(&at))
     }
 
@@ -272,12 +273,20 @@ impl Shared {
         if machine.merges_waiting > 0 {
             self.changed.notify_all();
         }
+        if machine.waiting() == 0 {
+            return;
+        }
         let mut others = machine.handed.len();
-        for request in machine.stack.pending_for(MOST_WOKEN) {
-            match request.and_then(|id| machine.callers.get(&id)) {
-                Some(caller) => caller.call(),
-                None => others += 1,
+        let mut before: Option<&Arc<Caller>> = None;
+        for Waiting { request, is_read } in machine.stack.waiting(MOST_WOKEN) {
+            let caller = request.and_then(|id| machine.callers.get(&id)).map(|call| &call.caller);
+            // One thread alone would read for its requests one after the other.
+            let is_more = is_read && before.zip(caller).is_some_and(|(before, now)| Arc::ptr_eq(before, now));
+            match caller {
+                Some(caller) if !is_more => caller.call(),
+                _ => others += 1,
             }
+            before = caller;
         }
         for _ in 0..others.min(machine.idle_workers) {
             self.work.notify_one();
@@ -323,12 +332,17 @@ impl Shared {
     pub fn timed<T>(&self, kind: RequestKind, work: impl FnOnce() -> T) -> T {
         let (since, steps, _asking) = (Instant::now(), self.steps_now(), self.asking());
         let result = work();
-        let took = since.elapsed();
-        self.latencies.record(kind, took);
-        if self.steps_since(steps) > 0 {
-            self.beside_cleaning.record(kind, took);
-        }
+        self.took(kind, since, steps, 1);
         result
+    }
+
+    /// So many things that a client asked for `since` then are done. Cleaning stood at `steps` when they were asked.
+    pub fn took(&self, kind: RequestKind, since: Instant, steps: u64, count: usize) {
+        let took = since.elapsed();
+        self.latencies.record(kind, took, count);
+        if self.steps_since(steps) > 0 {
+            self.beside_cleaning.record(kind, took, count);
+        }
     }
 
     /// A client asks for something, until the result is dropped.
@@ -336,8 +350,8 @@ impl Shared {
         Asking { shared: self, place: self.turns.come() }
     }
 
-    /// Where cleaning stands, for [`Shared::steps_since`].
-    fn steps_now(&self) -> u64 {
+    /// Where cleaning stands, for [`Shared::took`].
+    pub fn steps_now(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }
 

@@ -6,6 +6,7 @@
 //! covers planning and bookkeeping and is never held during an operation.
 
 mod admission;
+mod batch;
 mod bytes;
 mod caller;
 mod cleaner;
@@ -39,6 +40,7 @@ use crate::record::tape::Tape;
 use crate::threads;
 use crate::volume::{Members, ServerMemory, Volume, VolumeError};
 pub use admission::{HeldBack, Pacing};
+pub use batch::Written;
 pub use extents::Known;
 pub use growing::NotGrowing;
 pub use machine::Cleaning;

@@ -48,9 +48,10 @@ impl Latencies {
         Self(RequestKind::ALL.map(|_| Mutex::new(histogram())))
     }
 
-    pub fn record(&self, kind: RequestKind, took: Duration) {
+    /// So many requests of a kind took so long.
+    pub fn record(&self, kind: RequestKind, took: Duration, count: usize) {
         let mut histogram = self.0[kind as usize].lock().unwrap_or_else(PoisonError::into_inner);
-        histogram.saturating_record(nanoseconds(took));
+        histogram.saturating_record_n(nanoseconds(took), count as u64);
     }
 
     pub fn get(&self, kind: RequestKind) -> Histogram<u64> {

@@ -1,5 +1,7 @@
 //! Carrying operations out, by workers and by threads that wait for an answer.
 
+use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -8,13 +10,16 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use imbrex::perform::{Failure, Io, IoKind, IoResult, Request};
 
-use super::caller::Caller;
+use super::caller::{Call, Caller};
 use super::machine::{Cleaning, Held, Machine, Shared};
 use super::streams::Arrival;
 use crate::panics;
 
 /// Longer operations are left to workers: a thread that waits for an answer should not be late for it.
 const SMALL_BYTES: usize = 256 << 10;
+
+/// The most operations that a thread carries out for requests that came together before it says so.
+const MOST_AT_ONCE: usize = 32;
 
 /// How long to wait before an operation that found no room is tried again.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -75,7 +80,7 @@ pub(super) fn admitted<'a>(shared: &'a Shared, mut machine: Held<'a>, blocks: u3
     machine
 }
 
-/// Submits a request and stays until it is answered. What the host has no room for fails for that reason.
+/// Submits a request and stays until it is answered.
 pub(super) fn submit<'a>(
     shared: &'a Shared,
     machine: Held<'a>,
@@ -83,58 +88,96 @@ pub(super) fn submit<'a>(
     request: Request,
     arrival: Option<Arrival<'_>>,
 ) -> Result<Bytes, Failure> {
-    let is_read = matches!(request, Request::Read(_));
-    answered(shared, machine, client, request, arrival).map_err(|failure| match failure {
-        Failure::Io if !is_read && shared.room.is_out() => Failure::Full,
-        other => other,
-    })
+    let mut answer = Err(Failure::Stopped);
+    submit_all(shared, machine, client, [request], arrival, &mut |answers| {
+        answers.into_iter().for_each(|(_, result)| answer = result);
+    });
+    answer
 }
 
-fn answered<'a>(
+/// The answer to one of several requests, and its place among them.
+pub(super) type Answered = (usize, Result<Bytes, Failure>);
+
+/// Submits requests together and stays until all are answered. `answer` is told the answers that have come together, with
+/// the place of each among the requests, while the lock is not held.
+pub(super) fn submit_all<'a>(
     shared: &'a Shared,
     mut machine: Held<'a>,
     client: u32,
-    request: Request,
+    requests: impl IntoIterator<Item = Request>,
     arrival: Option<Arrival<'_>>,
-) -> Result<Bytes, Failure> {
+    answer: &mut dyn FnMut(Vec<Answered>),
+) {
     panics::injected("request");
-    let caller = Caller::of(&request);
-    let is_flush = matches!(request, Request::Flush | Request::Fua { .. });
-    let id = machine.next_id;
-    machine.next_id += 1;
-    machine.last_request = Instant::now();
-    // While the lock is held, so that a recording has the order in which the layer gets requests.
-    if let Some(tape) = shared.tape.get() {
-        tape.note(&request, machine.last_request);
-    }
-    machine.callers.insert(id, Arc::clone(&caller));
-    machine.stack.submit(client, id, request);
+    let caller = Caller::here();
+    let asked = enter(shared, &mut machine, client, requests, &caller);
     drop(arrival);
     shared.look_at_steps(&mut machine);
+    let (first, mut left) = (asked.ids.start, asked.ids.end - asked.ids.start);
     loop {
         machine.deliver();
-        if let Some(result) = caller.take() {
-            shared.wake(&machine);
-            return result;
-        }
-        match next_for(shared, &mut machine, id, is_flush) {
-            Some((drive, io)) => machine = carry_out(shared, machine, drive, io),
-            None => {
-                shared.wake(&machine);
-                drop(machine);
-                loop {
-                    thread::park();
-                    if let Some(result) = caller.take() {
-                        return result;
-                    }
-                    if caller.is_called() {
-                        break;
-                    }
-                }
-                machine = shared.machine();
+        let mut answers = caller.take();
+        if answers.is_empty() {
+            let next = next_for(shared, &mut machine, &asked);
+            if !next.is_empty() {
+                machine = carry_out(shared, machine, next);
+                continue;
             }
         }
+        shared.wake(&machine);
+        drop(machine);
+        if answers.is_empty() {
+            answers = caller.wait();
+        }
+        left -= answers.len() as u64;
+        let result = |result: Result<Bytes, Failure>| result.map_err(|failure| told(shared, failure, asked.are_reads));
+        answer(answers.into_iter().map(|(id, answer)| ((id - first) as usize, result(answer))).collect());
+        if left == 0 {
+            return;
+        }
+        machine = shared.machine();
     }
+}
+
+/// What a client is told of a failure: what the host has no room for fails for that reason.
+fn told(shared: &Shared, failure: Failure, is_read: bool) -> Failure {
+    match failure {
+        Failure::Io if !is_read && shared.room.is_out() => Failure::Full,
+        other => other,
+    }
+}
+
+/// Requests that a thread waits for.
+struct Asked {
+    ids: Range<u64>,
+    are_reads: bool,
+    any_flush: bool,
+}
+
+/// Gives requests to the runner.
+fn enter(
+    shared: &Shared,
+    machine: &mut Machine,
+    client: u32,
+    requests: impl IntoIterator<Item = Request>,
+    caller: &Arc<Caller>,
+) -> Asked {
+    let first = machine.next_id;
+    machine.last_request = Instant::now();
+    let Machine { stack, callers, next_id, last_request, .. } = machine;
+    let (mut are_reads, mut any_flush) = (true, false);
+    let requests = requests.into_iter().inspect(|request| {
+        // While the lock is held, so that a recording has the order in which the layer gets requests.
+        if let Some(tape) = shared.tape.get() {
+            tape.note(request, *last_request);
+        }
+        callers.insert(*next_id, Call::of(request, caller));
+        *next_id += 1;
+        are_reads &= matches!(request, Request::Read(_));
+        any_flush |= matches!(request, Request::Flush | Request::Fua { .. });
+    });
+    stack.submit_all(client, first, requests);
+    Asked { ids: first..machine.next_id, are_reads, any_flush }
 }
 
 /// Waits until no block that is written is being read for a change of a part of it.
@@ -146,40 +189,46 @@ fn when_free<'a>(shared: &Shared, mut machine: Held<'a>, request: &Request) -> H
     machine
 }
 
-/// The next operation for the caller that waits for the answer to the request `id`: one that is for it, or else a small
-/// one; for a flush, a flush of a drive, which waits for nothing else. Others are handed to workers.
-fn next_for(shared: &Shared, machine: &mut Machine, id: u64, is_flush: bool) -> Option<(usize, Io)> {
-    if let Some(own) = machine.stack.poll_io_for(id) {
-        return Some(own);
+/// The next operations for the caller that waits for what it asked: those that are for that, of several requests more
+/// than one, or else a small one; for a flush, a flush of a drive, which waits for nothing else. Others are handed to
+/// workers.
+fn next_for(shared: &Shared, machine: &mut Machine, asked: &Asked) -> Vec<(usize, Io)> {
+    let is_batch = asked.ids.end - asked.ids.start > 1;
+    let most = if is_batch { MOST_AT_ONCE } else { 1 };
+    let own: Vec<(usize, Io)> = iter::from_fn(|| machine.stack.poll_io_for(&asked.ids)).take(most).collect();
+    if !own.is_empty() {
+        return own;
     }
     while let Some((drive, io)) = machine.stack.poll_io() {
         let is_small = match &io.kind {
             IoKind::Write(_, content) => content.len() <= SMALL_BYTES,
             IoKind::Read(at) => at.blocks as usize * shared.members[drive].block_bytes() as usize <= SMALL_BYTES,
-            IoKind::Flush => is_flush,
+            IoKind::Flush => asked.any_flush,
             IoKind::Reset(_) | IoKind::Report => false,
         };
         if is_small {
-            return Some((drive, io));
+            return vec![(drive, io)];
         }
         machine.handed.push_back((drive, io));
     }
-    None
+    Vec::new()
 }
 
-/// Carries an operation out without the lock.
-fn carry_out<'a>(shared: &'a Shared, mut machine: Held<'a>, drive: usize, io: Io) -> Held<'a> {
-    machine.under_way += 1;
+/// Carries operations out without the lock.
+fn carry_out<'a>(shared: &'a Shared, mut machine: Held<'a>, operations: Vec<(usize, Io)>) -> Held<'a> {
+    let count = operations.len();
+    machine.under_way += count;
     machine.has_served |= machine.stack.is_serving();
     let waits = machine.has_served && !machine.stack.is_serving();
     shared.wake(&machine);
     drop(machine);
-    let result = perform(shared, drive, &io.kind, waits);
+    let perform = |(drive, io): (usize, Io)| (io.id, perform(shared, drive, &io.kind, waits));
+    let results: Vec<(u64, IoResult)> = operations.into_iter().map(perform).collect();
     let mut machine = shared.machine();
     let was_serving = machine.stack.is_serving();
-    machine.stack.complete(io.id, result);
+    machine.stack.complete_all(results);
     shared.look_at_steps(&mut machine);
-    machine.under_way -= 1;
+    machine.under_way -= count;
     machine.deliver();
     if machine.merges_waiting > 0
         || machine.is_watched_and_quiet()
@@ -224,7 +273,7 @@ pub(super) fn work(shared: &Shared) {
         match machine.handed.pop_front().or_else(|| machine.stack.poll_io()) {
             Some((drive, io)) => {
                 panics::injected("worker");
-                machine = carry_out(shared, machine, drive, io);
+                machine = carry_out(shared, machine, vec![(drive, io)]);
             }
             None => {
                 if machine.is_watched_and_quiet() {

@@ -59,6 +59,10 @@ impl<B: Backing> Store for Image<B> {
         Some(&self.preset)
     }
 
+    fn is_cached(&self) -> bool {
+        true
+    }
+
     fn read(&self, at: Extent<Pba>) -> Result<Bytes, StoreError> {
         self.state().media.read(at)?;
         let mut content = vec![0; at.blocks as usize * self.preset.block_bytes as usize];

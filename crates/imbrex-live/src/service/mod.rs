@@ -2,6 +2,7 @@
 
 #[cfg(feature = "server")]
 pub mod allocator;
+mod batch;
 mod client;
 mod clock;
 pub mod control;
@@ -42,6 +43,7 @@ use crate::store::Store;
 use crate::store_path::{self, StorePathError};
 use crate::superblock::Superblock;
 use crate::volume::{self, Members, Volume, VolumeError};
+pub use batch::Batches;
 pub use client::{Client, errno};
 use clock::now_ms;
 use control::Control;

@@ -190,6 +190,10 @@ impl Store for Checked {
         self.below.media()
     }
 
+    fn is_cached(&self) -> bool {
+        self.below.is_cached()
+    }
+
     fn read(&self, at: Extent<Pba>) -> Result<Bytes, StoreError> {
         let (content, verified, damaged) = self.examine(at)?;
         self.verified.fetch_add(verified, Ordering::Relaxed);
