@@ -15,11 +15,11 @@ ROUNDS=${ROUNDS:-3} LAYERS=${LAYERS:-} SECONDS_EACH=${SECONDS_EACH:-4} READS=${R
 profile=${PROFILE:-release}
 check="nbd bench"
 . ./server.sh
+. ./drives.sh
 leave() { [ -z "${file:-}" ] || kill "$file" 2> /dev/null || true; }
 
 # What is measured: its place in fio's terse output, and fio's arguments. Random writes are fewer than buffers hold.
 declare -A field=([random]=49 [sequential]=48 [flushed]=49 [reads]=7 [random-reads]=8)
-ticks=$(getconf CLK_TCK)
 declare -A job=(
     [random]="--rw=randwrite --bs=4k --iodepth=32 --size=1G --io_size=96M"
     [sequential]="--rw=write --bs=1M --iodepth=4 --size=512M"
@@ -30,7 +30,7 @@ declare -A job=(
 declare -A aim=([random]=0.9 [sequential]=0.8 [flushed]=0) unit=([random]=1 [sequential]=1024 [flushed]=1)
 
 # NAME: the processor's time that its server has taken, in ticks.
-used() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$([ "$1" = file ] && echo "$file" || cat "$work/$1.pid")/stat"; }
+used() { ticks_of "$([ "$1" = file ] && echo "$file" || cat "$work/$1.pid")"; }
 
 # NAME JOB: one number of a run of fio, and microseconds of the processor for each 4 KiB written.
 measured() {
@@ -43,32 +43,10 @@ measured() {
         -v ticks="$ticks" '{ print $field, ($47 > 0 ? used / ticks * 1e6 / ($47 / 4) : 0) }'
 }
 
-median() { sort -g | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
-
-# The drive of a layer, by its family, and how much of it: enough for a buffer that the run does not fill.
-drive_of() {
-    case $1-$2 in
-    *-page-ftl) echo ssd-pore 4GiB ;;
-    *-skylight) echo st8000as0002 512GiB ;;
-    banded-*) echo exos-x18z 4GiB ;;
-    shingled-*) echo exos-x18z 512GiB ;;
-    interlaced-*) echo imrsim 16GiB ;;
-    hybrid-*) echo zonealloy 64GiB ;;
-    *) echo conventional-7200 16GiB ;;
-    esac
-}
-
-# LAYER FAMILY: a volume as new.
+# LAYER FAMILY: a volume as new, served.
 afresh() {
     [ -z "${servers[$1]:-}" ] || stop "$1"
-    rm -f "$images/$1".{img,ssd}
-    if [ "$2" = ssd ] && [ "$1" != page-ftl ]; then
-        "$imbrex" format "$images/$1.ssd" "$images/$1.img" --layer "$1" --drive ssd-pore --drive st8000as0002 \
-            --capacity 1GiB --capacity 512GiB > "$work/$1.format"
-    else
-        # shellcheck disable=SC2046 # two words
-        format "$1" "$1" $(drive_of "$2" "$1")
-    fi
+    format_new "$1" "$2"
     serve "$1" --idle-after 3600000 ${THREADS:+--threads "$THREADS"}
 }
 
@@ -76,17 +54,6 @@ afresh() {
 empty_file() { truncate -s 0 "$images/file.raw" && truncate -s 1G "$images/file.raw"; }
 
 ratio() { awk -v ours="$1" -v theirs="$2" 'BEGIN { printf "%.3f\n", (theirs > 0 ? ours / theirs : 0) }'; }
-
-# LAYER FAMILY KIND: the most that the processor's time is to be of the file plugin's.
-processor_aim() {
-    case $3-$1-$2 in
-    sequential-*) echo 1.1 ;;
-    *-page-ftl-*) echo 1.15 ;;
-    *-fifo-log-* | *-dm-zoned-*) echo 1.0 ;;
-    *-tracklace-* | *-ssd) echo 1.4 ;;
-    *) echo 1.15 ;;
-    esac
-}
 
 # LAYER FAMILY: a line of the table.
 compare() {
