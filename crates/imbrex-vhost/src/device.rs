@@ -159,31 +159,32 @@ impl Device {
 
 /// What a thread does until the pool ends.
 pub fn work(pool: &Pool<Job>) {
-    let mut buffer = Vec::new();
-    while let Some(Job { origin, chain }) = pool.take() {
-        match chain {
+    let (mut buffer, mut next) = (Vec::new(), pool.take());
+    while let Some(Job { origin, chain }) = next {
+        next = match chain {
             Some(chain) => {
                 let used = request::answer(&chain, &origin.client, &mut buffer);
                 origin.hand_back(&[(chain.head_index(), used)]);
+                pool.take()
             }
-            None => origin.write_all(),
-        }
+            // Others come first before more writes: of them there may always be some.
+            None if origin.write_some() => pool.turn(Job { origin, chain: None }),
+            None => pool.take(),
+        };
     }
 }
 
 impl Origin {
-    /// Answers short writes until there are no more.
-    fn write_all(&self) {
-        loop {
-            let writes = self.queue.writes.take();
-            if writes.is_empty() {
-                return;
-            }
+    /// Answers short writes that have come; says whether there were any, and it is to be asked for more.
+    fn write_some(&self) -> bool {
+        let writes = self.queue.writes.take();
+        let any = !writes.is_empty();
+        if any {
             self.write(writes);
         }
+        any
     }
 
-    /// Answers short writes together.
     fn write(&self, writes: Vec<ShortWrite>) {
         self.client.write_batch(short::contents(&writes), &mut |written| {
             let ended = written.iter().map(|(at, result)| writes[*at].end(result.is_ok()));

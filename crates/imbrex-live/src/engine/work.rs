@@ -1,6 +1,5 @@
 //! Carrying operations out, by workers and by threads that wait for an answer.
 
-use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -129,9 +128,11 @@ pub(super) fn submit_all<'a>(
         if answers.is_empty() {
             answers = caller.wait();
         }
-        left -= answers.len() as u64;
-        let result = |result: Result<Bytes, Failure>| result.map_err(|failure| told(shared, failure, asked.are_reads));
-        answer(answers.into_iter().map(|(id, answer)| ((id - first) as usize, result(answer))).collect());
+        if !answers.is_empty() {
+            left -= answers.len() as u64;
+            let result = |answer: Result<Bytes, Failure>| answer.map_err(|why| told(shared, why, asked.are_reads));
+            answer(answers.into_iter().map(|(id, answer)| ((id - first) as usize, result(answer))).collect());
+        }
         if left == 0 {
             return;
         }
@@ -189,13 +190,22 @@ fn when_free<'a>(shared: &Shared, mut machine: Held<'a>, request: &Request) -> H
     machine
 }
 
-/// The next operations for the caller that waits for what it asked: those that are for that, of several requests more
-/// than one, or else a small one; for a flush, a flush of a drive, which waits for nothing else. Others are handed to
-/// workers.
+/// The next operations for the caller that waits for what it asked: one that is for that, and of several requests all
+/// writes up to a read, since workers can read at the same time; or else a small one; for a flush, a flush of a drive,
+/// which waits for nothing else. Others are handed to workers.
 fn next_for(shared: &Shared, machine: &mut Machine, asked: &Asked) -> Vec<(usize, Io)> {
     let is_batch = asked.ids.end - asked.ids.start > 1;
     let most = if is_batch { MOST_AT_ONCE } else { 1 };
-    let own: Vec<(usize, Io)> = iter::from_fn(|| machine.stack.poll_io_for(&asked.ids)).take(most).collect();
+    let mut own = Vec::new();
+    while own.len() < most
+        && let Some((drive, io)) = machine.stack.poll_io_for(&asked.ids)
+    {
+        let is_read = matches!(io.kind, IoKind::Read(_));
+        own.push((drive, io));
+        if is_read {
+            break;
+        }
+    }
     if !own.is_empty() {
         return own;
     }
