@@ -134,12 +134,15 @@ impl Performer {
     /// writes for them in one place goes to the drive together.
     pub fn submit_all(&mut self, client: u32, first: u64, requests: impl IntoIterator<Item = Request>) {
         self.core.losses.meet(client);
-        for (id, request) in (first..).zip(requests) {
+        let mut id = first;
+        for request in requests {
             if let State::Dead(why) = &self.state {
                 self.core.reply(id, Err(Failure::Dead(why.clone())));
             } else {
                 self.core.queue.push_back((id, Pending { client, request }));
             }
+            // A caller may have given the last number of all.
+            id = id.wrapping_add(1);
         }
         self.advance();
     }

@@ -57,7 +57,7 @@ impl ShortWrite {
         if status.len() != 1 || status.has_next() {
             return None;
         }
-        let Request { offset, .. } = request::write(&header, len).filter(|write| client.may_be_in_batch(write))?;
+        let Request { offset, .. } = request::write(&header, len).filter(|write| write.may_be_in_batch(client))?;
         Some((offset, pieces, status.addr()))
     }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use imbrex::perform::Failure;
 use rustix::io::Errno;
 
-use super::{Request, Service, What};
+use super::Service;
 use crate::engine::{Engine, Written};
 
 /// A client: a connection, or a device of the kernel's. A flush that has to fail fails for each of them.
@@ -44,14 +44,7 @@ impl Client {
         self.change(durably, |engine| engine.write_bytes(self.number, offset, bytes))
     }
 
-    /// Whether a request can be one of several that are given to [`Client::write_batch`].
-    #[must_use]
-    pub fn may_be_in_batch(&self, request: &Request) -> bool {
-        let Request { what, offset, len, durably } = *request;
-        what == What::Write && !durably && self.service.engine().may_be_in_batch(offset, len)
-    }
-
-    /// Writes what [`Client::may_be_in_batch`], each content from an offset on. `answer` is told of those that
+    /// Writes what [`super::Request::may_be_in_batch`], each content from an offset on. `answer` is told of those that
     /// have ended, as soon as that is known.
     pub fn write_batch(&self, writes: Vec<(u64, Bytes)>, answer: &mut dyn FnMut(Vec<Written>)) {
         self.service.engine().write_batch(self.number, writes, answer);

@@ -54,6 +54,13 @@ pub trait Content {
 }
 
 impl Request {
+    /// Whether it can be one of several that are given to [`Client::write_batch`].
+    #[must_use]
+    pub fn may_be_in_batch(&self, client: &Client) -> bool {
+        let Self { what, offset, len, durably } = *self;
+        what == What::Write && !durably && client.service().engine().may_be_in_batch(offset, len)
+    }
+
     /// Has the request answered. `buffer` is for its content.
     ///
     /// # Errors
