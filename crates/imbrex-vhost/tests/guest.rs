@@ -104,13 +104,21 @@ impl Guest {
 
     /// Asks for something, and waits for the status and what was read.
     fn ask(&mut self, kind: u32, sector: u64, out: &[u8], room: u32) -> (u8, Vec<u8>) {
+        let pieces = [(HEADER, 16, 0), (OUT, out.len() as u32, 0), (ROOM, room, WRITABLE), (STATUS, 1, WRITABLE)];
+        let pieces: Vec<_> = pieces.into_iter().filter(|(_, len, _)| *len > 0).collect();
+        let status = self.ask_in(kind, sector, out, &pieces);
+        let mut read = vec![0; room as usize];
+        self.memory.read_slice(&mut read, GuestAddress(ROOM)).unwrap();
+        (status, read)
+    }
+
+    /// Asks for something in pieces of memory, by their addresses, lengths and flags. The status.
+    fn ask_in(&mut self, kind: u32, sector: u64, out: &[u8], pieces: &[(u64, u32, u16)]) -> u8 {
         self.put(u64::from(kind), HEADER);
         self.put(sector, HEADER + 8);
         self.put(0xff_u8, STATUS);
         self.memory.write_slice(out, GuestAddress(OUT)).unwrap();
-        let pieces = [(HEADER, 16, 0), (OUT, out.len() as u32, 0), (ROOM, room, WRITABLE), (STATUS, 1, WRITABLE)];
-        let pieces: Vec<_> = pieces.into_iter().filter(|(_, len, _)| *len > 0).collect();
-        for (number, (address, len, flags)) in (0_u16..).zip(&pieces) {
+        for (number, (address, len, flags)) in (0_u16..).zip(pieces) {
             let at = DESCRIPTORS + u64::from(number) * 16;
             let more = if usize::from(number) + 1 < pieces.len() { NEXT } else { 0 };
             self.put(*address, at);
@@ -124,9 +132,7 @@ impl Guest {
         self.kick.write(1).unwrap();
         self.wait();
         assert_eq!(self.memory.read_obj::<u16>(GuestAddress(USED + 2)).unwrap(), self.asked);
-        let mut read = vec![0; room as usize];
-        self.memory.read_slice(&mut read, GuestAddress(ROOM)).unwrap();
-        (self.memory.read_obj(GuestAddress(STATUS)).unwrap(), read)
+        self.memory.read_obj(GuestAddress(STATUS)).unwrap()
     }
 }
 
@@ -255,6 +261,26 @@ fn what_is_asked_for_at_once_is_done_as_if_it_came_alone() {
         let may_be = [Some(slot), (slot < 10).then_some(slot + 70)].into_iter().flatten();
         let written = |slot: u16| [content(slot), vec![0; BLOCK]].concat()[..BLOCK].to_vec();
         assert!(status == 0 && may_be.into_iter().any(|slot| read == written(slot)), "{slot}");
+    }
+    drop(guest);
+    server.end();
+    volume.stop().unwrap();
+}
+
+#[test]
+fn a_piece_in_no_memory_harms_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("disk.img");
+    formatted(&image);
+    let volume = service(&image, false);
+    let socket = folder.path().join("disk.sock");
+    let server = served(&socket, &volume);
+    let mut guest = Guest::connected(&socket);
+    // Also an empty one, before a block that is there.
+    for len in [4096, 0] {
+        let pieces = [(HEADER, 16, 0), (MEMORY * 2, len, 0), (OUT, 4096, 0), (STATUS, 1, WRITABLE)];
+        guest.ask_in(WRITE, 0, &[1; 4096], &pieces);
+        assert_eq!(guest.ask(READ, 8, &[], 512).0, 0, "it is served still");
     }
     drop(guest);
     server.end();
