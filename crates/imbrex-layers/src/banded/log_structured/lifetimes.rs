@@ -3,7 +3,8 @@
 //! Of each block it is kept when the host last wrote it, and in which octave the life lay that this ended: its *class*.
 //! Of some blocks lives are followed, and give for each class and age a hazard, and from that what is left of a life
 //! ([`hazards`]). Blocks of which as much is left, in octaves, share a stream: the host's those of their class, moved
-//! ones those of class and age. Bands are worth compacting by what some of their blocks have left ([`sampled`]).
+//! ones those of class and age; moved ones that will soon be overwritten are among the host's. Bands are worth compacting
+//! by what some of their blocks have left ([`sampled`]).
 //!
 //! The idea to place blocks by the time at which they die is that of SepBIT (Wang et al., FAST 2022, §3), to weigh what
 //! is gained by it that of MDC (Lomet and Luo, "Efficiently Reclaiming Space in a Log Structured Store", ICDE 2021);
@@ -44,9 +45,12 @@ const NEVER: u8 = 31;
 
 /// The most streams.
 pub(super) const MOST_STREAMS: u8 = 20;
+/// Those of moved blocks. What the host writes differs by more, and little is moved of what lives for long.
+const MOST_OF_MOVED: u8 = 2;
 
-/// Octaves of what is left of lives, seen from the capacity: where the first stream ends and the last begins, of the
-/// host's blocks and of moved ones.
+/// Octaves of what is left of lives, seen from the capacity: where the first stream begins and the last ends, of the
+/// host's blocks and of moved ones. Moved blocks that have less left are written with the host's, with which they will
+/// die.
 const OF_HOST: (f64, f64) = (-7.0, 3.0);
 const OF_MOVED: (f64, f64) = (-3.0, 5.0);
 
@@ -96,15 +100,12 @@ impl Life {
 }
 
 /// How many streams the host and compaction have on `bands` bands of `band_blocks` blocks, of which the host has
-/// `capacity`: more, the more bands there are to spare, since each open band takes half of one. With less than three there
-/// is no room for a second open band.
+/// `capacity`: more, the more bands there are to spare, since each open band takes half of one.
 pub(super) fn streams(bands: u32, band_blocks: u32, capacity: u64) -> (u8, u8) {
     let spare = spare(bands, band_blocks, capacity) as f64 / f64::from(band_blocks);
-    if spare < 3.0 {
-        return (1, 0);
-    }
-    let all = (1.3 * spare.sqrt()).min(1.2 + spare / 5.0).round().clamp(2.0, MOST_STREAMS.into()) as u8;
-    (all / 2, all - all / 2)
+    let all = (1.3 * spare.sqrt()).min(2.0 + spare / 5.0).round().clamp(2.0, MOST_STREAMS.into()) as u8;
+    let moved = (all - all / 2).min(MOST_OF_MOVED);
+    (all - moved, moved)
 }
 
 fn spare(bands: u32, band_blocks: u32, capacity: u64) -> u64 {
@@ -222,11 +223,11 @@ impl Lifetimes {
 
     /// The stream of a block that is moved.
     pub fn stream_of_moved(&self, lba: Lba, now: u64) -> u8 {
-        if self.moved == 0 {
-            return 0;
-        }
         let life = self.life(lba);
         let rest = self.hazards.rest(life.class(), life.age(now));
+        if rest < self.octaves + OF_MOVED.0 {
+            return self.stream(rest, OF_HOST, self.host);
+        }
         self.host + self.stream(rest, OF_MOVED, self.moved)
     }
 
@@ -373,14 +374,12 @@ impl Lifetimes {
 
     /// Looks at closed bands, of which number and live blocks are given, before they are compared.
     pub fn look(&mut self, closed: impl Iterator<Item = (u32, u32)>, now: u64) {
-        if self.moved > 0 {
-            closed.for_each(|(band, live)| self.sampled.look(band, live, &self.hazards, now));
-        }
+        closed.for_each(|(band, live)| self.sampled.look(band, live, &self.hazards, now));
     }
 
-    /// What compacting a closed band is worth that has just been looked at. With few bands, that is what it gains.
+    /// What compacting a closed band is worth that has just been looked at.
     pub fn worth(&self, band: u32, live: u32, now: u64) -> f64 {
-        if self.moved > 0 { self.sampled.worth(band, live, now) } else { -f64::from(live) }
+        self.sampled.worth(band, live, now)
     }
 
     /// Verifies that what is noted of slots is what is known of the blocks that lie there.

@@ -14,7 +14,7 @@ const AGES: usize = 2 * super::TIME_BITS as usize;
 /// Classes of blocks.
 const CLASSES: usize = super::CLASSES as usize;
 /// Blocks that what is presumed of a hazard counts for.
-const PRESUMED: f64 = 4.0;
+const PRESUMED: f64 = 1.0;
 /// What is left of all hazards each time that some is forgotten: half after four times.
 const KEPT: f64 = 0.840_896_415_253_714_6;
 

@@ -138,8 +138,8 @@ impl Sampled {
         let of = &self.bands[band as usize];
         let Some(look) = of.look.filter(|_| live > 0) else { return f64::INFINITY };
         let (dead, live) = (f64::from(self.band_blocks - live), f64::from(live));
-        let closed_for = (now - of.closed).max(1) as f64;
-        dead * dead.sqrt() / live * closed_for.sqrt().sqrt() / look.rate(now).sqrt()
+        let (closed_for, rate) = ((now - of.closed).max(1) as f64, look.rate(now));
+        dead * dead.sqrt() / live * (closed_for / rate).sqrt().sqrt() / rate.sqrt().sqrt().sqrt()
     }
 
     /// Verifies that what is live in the slots is what is `known` of the blocks that lie there.

@@ -6,7 +6,7 @@ pub const CLASSES: usize = 32;
 /// Half octaves of ages.
 const HALVES: usize = 70;
 /// What is presumed of a hazard counts for so many deaths.
-const PRESUMED: f64 = 4.0;
+const PRESUMED: f64 = 1.0;
 /// A block is so many times as old as its half octave begins.
 const WITHIN: f64 = 1.2;
 

@@ -11,11 +11,11 @@ const LAYER: &str = "log-lifetimes";
 
 /// Bands, `spare_fraction` and how many streams that makes.
 const STREAMS: [(usize, f64, usize); 8] = [
-    (40, 0.03, 1),
-    (40, 0.06, 1),
-    (40, 0.15, 2),
+    (40, 0.03, 2),
+    (40, 0.06, 2),
+    (40, 0.15, 3),
     (40, 0.3, 4),
-    (40, 0.5, 5),
+    (40, 0.5, 6),
     (200, 0.15, 7),
     (40, 0.9, 8),
     (200, 0.7, 15),

@@ -70,9 +70,8 @@ impl Lifetimes {
     pub fn new(bands: usize, band_blocks: usize, capacity: u64) -> Self {
         let spare = (bands * band_blocks) as u64 - capacity;
         let of_bands = spare as f64 / band_blocks as f64;
-        let streams = (1.3 * of_bands.sqrt()).min(1.2 + of_bands / 5.0).round().clamp(2.0, 20.0) as usize;
-        let streams = if of_bands < 3.0 { 1 } else { streams };
-        let host = (streams / 2).max(1);
+        let streams = (1.3 * of_bands.sqrt()).min(2.0 + of_bands / 5.0).round().clamp(2.0, 20.0) as usize;
+        let moved = streams.div_ceil(2).min(2);
         let mut group = 1;
         while capacity / (2 * group) >= 65_536 {
             group *= 2;
@@ -80,8 +79,8 @@ impl Lifetimes {
         Self {
             band_blocks: band_blocks as u64,
             spare,
-            host,
-            moved: streams - host,
+            host: streams - moved,
+            moved,
             blocks: vec![UNKNOWN; capacity as usize],
             hazards: Hazards::new(),
             group,
@@ -132,12 +131,13 @@ impl Lifetimes {
     }
 
     pub fn stream_of_moved(&self, lba: u64, now: u64) -> usize {
-        if self.moved == 0 {
-            return 0;
-        }
         let life = self.blocks[lba as usize];
         let rest = self.hazards.rest(life.class, now - life.written);
-        self.host + self.stream(rest, OF_MOVED, self.moved)
+        if rest - libm::log2(self.capacity() as f64) < OF_MOVED[0] {
+            self.stream(rest, OF_HOST, self.host)
+        } else {
+            self.host + self.stream(rest, OF_MOVED, self.moved)
+        }
     }
 
     /// A block has come to a stream.
@@ -258,17 +258,14 @@ impl Log {
 
     /// The band that is worth most.
     pub fn most_by_lifetimes(&self, all: bool) -> usize {
-        let is_one = self.lifetimes.as_ref().is_none_or(|lifetimes| lifetimes.moved == 0);
         self.most(all, |band| {
             let of = &self.bands[band];
-            if is_one {
-                return -(of.live as f64);
-            }
             let (dead, live) = ((self.band_blocks - of.live) as f64, of.live as f64);
             let closed_for = (self.written - of.closed).max(1) as f64;
             match of.look {
                 Some(look) if of.live > 0 => {
-                    dead * dead.sqrt() / live * closed_for.sqrt().sqrt() / look.rate(self.written).sqrt()
+                    let rate = look.rate(self.written);
+                    dead * dead.sqrt() / live * (closed_for / rate).sqrt().sqrt() / rate.sqrt().sqrt().sqrt()
                 }
                 _ => f64::INFINITY,
             }
