@@ -51,7 +51,7 @@ const MOST_OF_MOVED: u8 = 2;
 /// Octaves of what is left of lives, seen from the capacity: where the first stream begins and the last ends, of the
 /// host's blocks and of moved ones. Moved blocks that have less left are written with the host's, with which they will
 /// die.
-const OF_HOST: (f64, f64) = (-7.0, 3.0);
+const OF_HOST: (f64, f64) = (-6.0, 3.0);
 const OF_MOVED: (f64, f64) = (-3.0, 5.0);
 
 /// What is known of a block: its class, and when it was written.

@@ -12,7 +12,7 @@ const ONCE: usize = 30;
 const NEVER: usize = 31;
 
 /// Octaves, seen from the capacity, that streams divide.
-const OF_HOST: [f64; 2] = [-7.0, 3.0];
+const OF_HOST: [f64; 2] = [-6.0, 3.0];
 const OF_MOVED: [f64; 2] = [-3.0, 5.0];
 
 /// Stretches of a band.
