@@ -45,7 +45,7 @@ const NEVER: u8 = 31;
 
 /// The most streams.
 pub(super) const MOST_STREAMS: u8 = 20;
-/// Those of moved blocks. What the host writes differs by more, and little is moved of what lives for long.
+/// Those of moved blocks. What is left to be moved differs less in how long it will live than what the host writes.
 const MOST_OF_MOVED: u8 = 2;
 
 /// Octaves of what is left of lives, seen from the capacity: where the first stream begins and the last ends, of the
@@ -225,7 +225,7 @@ impl Lifetimes {
     pub fn stream_of_moved(&self, lba: Lba, now: u64) -> u8 {
         let life = self.life(lba);
         let rest = self.hazards.rest(life.class(), life.age(now));
-        if rest < self.octaves + OF_MOVED.0 {
+        if rest - self.octaves < OF_MOVED.0 {
             return self.stream(rest, OF_HOST, self.host);
         }
         self.host + self.stream(rest, OF_MOVED, self.moved)
