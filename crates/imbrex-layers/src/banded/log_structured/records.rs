@@ -173,14 +173,18 @@ impl LogStructured {
         }
     }
 
+    /// The most copies that do not count yet: what is live on victims that are compacted together fits the spare bands.
+    fn most_copies(&self) -> u64 {
+        u64::from(self.config.spare_bands.min(self.config.compact_bands)) * u64::from(self.bands.blocks())
+    }
+
     /// The most records that a checkpoint of everything takes.
     pub(super) fn records(&self) -> u64 {
         let roles = u64::from(self.most_copying()) + u64::from(self.config.compact_bands);
         if self.cached.is_some() {
             return roles + self.cached_records();
         }
-        let copies = u64::from(self.most_copying()) * u64::from(self.bands.blocks());
-        roles + copies + self.bands.map.most_records()
+        roles + self.most_copies() + self.bands.map.most_records()
     }
 
     /// Verifies the bands, and that no block is both mapped and lost.
