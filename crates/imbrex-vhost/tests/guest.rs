@@ -6,7 +6,7 @@ mod monitor;
 
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use imbrex::drive::DrivePreset;
@@ -16,6 +16,7 @@ use imbrex_live::store_path;
 use imbrex_live::volume::{FormatOptions, format};
 use imbrex_vhost::{Options, Server};
 use monitor::{Connection, Layout, Ring};
+use tempfile::TempDir;
 use vhost::VhostBackend;
 use vhost::vhost_user::message::VhostUserConfigFlags;
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
@@ -67,6 +68,30 @@ fn service(path: &Path, read_only: bool) -> Arc<Service> {
 fn served(socket: &Path, service: &Arc<Service>) -> Server {
     let options = Options { queues: 2, threads: 3 };
     Server::serve(UnixListener::bind(socket).unwrap(), service, options).unwrap()
+}
+
+/// A new volume that is served.
+struct Disk {
+    socket: PathBuf,
+    volume: Arc<Service>,
+    server: Server,
+    _folder: TempDir,
+}
+
+impl Disk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (image, socket) = (folder.path().join("disk.img"), folder.path().join("disk.sock"));
+        formatted(&image);
+        let volume = service(&image, false);
+        let server = served(&socket, &volume);
+        Self { socket, volume, server, _folder: folder }
+    }
+
+    fn end(self) {
+        self.server.end();
+        self.volume.stop().unwrap();
+    }
 }
 
 /// A guest and its monitor.
@@ -183,35 +208,25 @@ fn a_guest_finds_what_it_wrote_and_so_does_the_next_one() {
 
 #[test]
 fn a_guest_that_had_another_server_is_told_that_something_may_be_lost() {
-    let folder = tempfile::tempdir().unwrap();
-    let image = folder.path().join("disk.img");
-    formatted(&image);
-    let volume = service(&image, false);
-    let socket = folder.path().join("disk.sock");
-    let server = served(&socket, &volume);
-    drop(std::os::unix::net::UnixStream::connect(&socket).unwrap());
-    let mut guest = Guest::going_on(&socket, 5);
+    let disk = Disk::new();
+    drop(std::os::unix::net::UnixStream::connect(&disk.socket).unwrap());
+    let mut guest = Guest::going_on(&disk.socket, 5);
     assert_eq!(guest.ask(WRITE, 0, &[1; 512], 0).0, 0);
     assert_eq!(guest.ask(FLUSH, 0, &[], 0).0, 1, "a killed server may have lost what it had answered");
     assert_eq!(guest.ask(FLUSH, 0, &[], 0).0, 0);
     drop(guest);
     // This server is the same.
-    let mut guest = Guest::going_on(&socket, 9);
+    let mut guest = Guest::going_on(&disk.socket, 9);
     assert_eq!(guest.ask(FLUSH, 0, &[], 0).0, 0);
     drop(guest);
-    server.end();
+    disk.end();
 }
 
 #[test]
 fn a_guest_whose_queue_is_nonsense_is_answered_once_it_is_mended() {
     const NONSENSE: u16 = 7;
-    let folder = tempfile::tempdir().unwrap();
-    let image = folder.path().join("disk.img");
-    formatted(&image);
-    let volume = service(&image, false);
-    let socket = folder.path().join("disk.sock");
-    let server = served(&socket, &volume);
-    let mut guest = Guest::connected(&socket);
+    let disk = Disk::new();
+    let mut guest = Guest::connected(&disk.socket);
     assert_eq!(guest.ask(WRITE, 0, &[1; 512], 0).0, 0);
     // More than a queue holds.
     guest.put(guest.asked + QUEUE + 1, AVAILABLE + 2);
@@ -223,21 +238,16 @@ fn a_guest_whose_queue_is_nonsense_is_answered_once_it_is_mended() {
     }
     assert_eq!(guest.ask(READ, 0, &[], 512), (0, vec![1; 512]));
     drop(guest);
-    server.end();
+    disk.end();
 }
 
 #[test]
 fn what_is_asked_for_at_once_is_done_as_if_it_came_alone() {
     const BLOCK: usize = 4096;
-    let folder = tempfile::tempdir().unwrap();
-    let image = folder.path().join("disk.img");
-    formatted(&image);
-    let volume = service(&image, false);
-    let socket = folder.path().join("disk.sock");
-    let server = served(&socket, &volume);
-    let mut ring = Ring::new(&socket, 80, BLOCK);
+    let disk = Disk::new();
+    let mut ring = Ring::new(&disk.socket, 80, BLOCK);
     // Whole blocks, the first of them twice; some beyond the end, and a part of a block.
-    let beyond = volume.bytes() / 512;
+    let beyond = disk.volume.bytes() / 512;
     let places = |slot: u16| if slot % 50 == 49 { beyond } else { u64::from(slot % 70) * 8 };
     let content = |slot: u16| vec![slot as u8 + 1; if slot == 60 { 512 } else { BLOCK }];
     let slots: Vec<u16> = (0..80).collect();
@@ -254,7 +264,7 @@ fn what_is_asked_for_at_once_is_done_as_if_it_came_alone() {
         assert_eq!(ring.status(slot), u8::from(places(slot) == beyond), "{slot}");
     }
     drop(ring);
-    let mut guest = Guest::connected(&socket);
+    let mut guest = Guest::connected(&disk.socket);
     for slot in (0..70).filter(|slot| places(*slot) != beyond) {
         let (status, read) = guest.ask(READ, places(slot), &[], BLOCK as u32);
         // Two writes of a block that were under way at a time come in any order.
@@ -263,26 +273,19 @@ fn what_is_asked_for_at_once_is_done_as_if_it_came_alone() {
         assert!(status == 0 && may_be.into_iter().any(|slot| read == written(slot)), "{slot}");
     }
     drop(guest);
-    server.end();
-    volume.stop().unwrap();
+    disk.end();
 }
 
 #[test]
 fn a_piece_in_no_memory_harms_nobody() {
-    let folder = tempfile::tempdir().unwrap();
-    let image = folder.path().join("disk.img");
-    formatted(&image);
-    let volume = service(&image, false);
-    let socket = folder.path().join("disk.sock");
-    let server = served(&socket, &volume);
-    let mut guest = Guest::connected(&socket);
-    // Also an empty one, before a block that is there.
-    for len in [4096, 0] {
+    let disk = Disk::new();
+    let mut guest = Guest::connected(&disk.socket);
+    // An empty one, before a block that is there, takes nothing away.
+    for (len, is_written) in [(4096, false), (0, true)] {
         let pieces = [(HEADER, 16, 0), (MEMORY * 2, len, 0), (OUT, 4096, 0), (STATUS, 1, WRITABLE)];
-        guest.ask_in(WRITE, 0, &[1; 4096], &pieces);
-        assert_eq!(guest.ask(READ, 8, &[], 512).0, 0, "it is served still");
+        assert_eq!(guest.ask_in(WRITE, 0, &[1; 4096], &pieces) == 0, is_written);
+        assert_eq!(guest.ask(READ, 0, &[], 4096), (0, vec![u8::from(is_written); 4096]), "it is served still");
     }
     drop(guest);
-    server.end();
-    volume.stop().unwrap();
+    disk.end();
 }

@@ -118,6 +118,7 @@ impl LogStructured {
 
     /// The most records that a checkpoint takes beside the roles.
     pub(super) fn cached_records(&self) -> u64 {
+        // More may be found on victims than was counted there, and need not fit the spare bands.
         let copies = u64::from(self.config.compact_bands) * u64::from(self.bands.blocks());
         u64::from(self.bands.zones().count) + self.words() + copies + MOST_LOST.min(self.bands.map.capacity())
     }

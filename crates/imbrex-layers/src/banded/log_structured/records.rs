@@ -173,7 +173,8 @@ impl LogStructured {
         }
     }
 
-    /// The most copies that do not count yet: what is live on victims that are compacted together fits the spare bands.
+    /// The most copies that do not count yet, where the whole map is in memory: what is live on victims that are compacted
+    /// together fits the spare bands.
     fn most_copies(&self) -> u64 {
         u64::from(self.config.spare_bands.min(self.config.compact_bands)) * u64::from(self.bands.blocks())
     }
