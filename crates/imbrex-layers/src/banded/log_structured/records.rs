@@ -188,11 +188,16 @@ impl LogStructured {
         roles + self.most_copies() + self.bands.map.most_records()
     }
 
-    /// Verifies the bands, and that no block is both mapped and lost.
+    /// Verifies the bands, that there are no more copies than promised, and that no block is both mapped and lost.
     pub(super) fn check_bands(&self) -> Result<(), Violation> {
         self.bands.check()?;
         if self.cached.is_some() {
             return self.check_cached();
+        }
+        let of = |&band: &u32| u64::from(self.bands.written(band).saturating_sub(self.bands.copies(band)));
+        let (copies, most) = (self.bands.copying.iter().map(of).sum::<u64>(), self.most_copies());
+        if copies > most {
+            return Err(Violation(format!("{copies} copies do not count yet, but {most} at most may")));
         }
         self.lost.check_unmapped(&self.bands.map)
     }
