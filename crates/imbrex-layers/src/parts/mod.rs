@@ -14,6 +14,7 @@ pub mod heat;
 pub mod lines;
 pub mod lost;
 pub mod map_runs;
+pub mod miniatures;
 pub mod needed_blocks;
 pub mod page_table;
 pub mod paged_map;

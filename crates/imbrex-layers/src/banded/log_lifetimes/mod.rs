@@ -19,18 +19,23 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     fields: LifetimesConfig::FIELDS,
     make: &|space, table| {
         let config: LifetimesConfig = INFO.read(table)?;
-        let log = config.log();
+        let (sample, log) = (config.sample, config.log());
         log.check(INFO.name)?;
         if log.spare_bands == 0 {
             wrong(INFO.name, "spare_bands must be at least 1".to_owned())?;
         }
-        Ok(Box::new(LogStructured::new(INFO.name, Score::Rest, space, log, HeatConfig::default())?))
+        let log = LogStructured::new(INFO.name, Score::Rest, space, log, HeatConfig::default())?;
+        Ok(Box::new(if sample > 0 { log.tuned(sample) } else { log }))
     },
 };
 
 /// The fields of logs that nothing need be set of.
 #[derive(Clone, Debug, Configuration)]
 struct LifetimesConfig {
+    /// one of this many neighbours is written to the miniatures that choose how blocks are divided into streams; 0: none,
+    /// and the first division is always used
+    #[field(default = 64, samples = [64, 1, 3, 0])]
+    pub sample: u32,
     /// share of the bands' blocks that the host does not get
     #[field(default = 0.15, samples = [0.15, 0.5, 0.9])]
     pub spare_fraction: f64,
@@ -49,7 +54,7 @@ struct LifetimesConfig {
 
 impl LifetimesConfig {
     fn log(self) -> LogConfig {
-        let Self { spare_fraction, spare_bands, compact_bands, idle_bands, steps } = self;
+        let Self { sample: _, spare_fraction, spare_bands, compact_bands, idle_bands, steps } = self;
         LogConfig { spare_fraction, spare_bands, compact_bands, idle_bands, steps, ..LogConfig::default() }
     }
 }

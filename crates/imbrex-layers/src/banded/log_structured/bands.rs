@@ -5,11 +5,12 @@ mod content;
 mod pages;
 mod report;
 
-use super::config::{Cooling, HeatConfig, LogConfig, Weights};
+use super::config::{Cooling, HeatConfig, LogConfig};
 use super::known::{Asked, Known};
 use super::lifetimes;
 use super::score::{Closed, Needed, Score};
 use super::separation::{COLD, MOST_STREAMS, Separation};
+use super::setting::Setting;
 use super::times::Written;
 use crate::parts::full_map::FullMap;
 use crate::parts::unit_pool::{self, Reuse, UnitPool};
@@ -75,10 +76,7 @@ impl Bands {
         let (count, blocks) = (zones.count, zones.zone_blocks);
         let separation = match score {
             Score::Closed => Separation::Life,
-            Score::Rest => {
-                let (host, moved) = lifetimes::streams(count, blocks, capacity);
-                Separation::Lifetimes(host + moved)
-            }
+            Score::Rest => Separation::Lifetimes(lifetimes::most_streams(count, blocks, capacity)),
             _ => Separation::by_heat(heat.open_bands),
         };
         let asked = Asked { age: score.reads(), counts_hot: score.counts_hot(), separation };
@@ -189,9 +187,21 @@ impl Bands {
         self.separation.of_moved(heat, left, || self.known.stream_of_moved(lba, band))
     }
 
-    /// Cold blocks count for so much from now on, where they have a weight.
-    pub fn weigh(&mut self, weights: Weights) {
-        self.score.weigh(weights);
+    /// What makes a closed band the best one to compact.
+    pub fn score(&self) -> &Score {
+        &self.score
+    }
+
+    /// This is so from now on.
+    pub fn set(&mut self, setting: Setting) {
+        match setting {
+            Setting::Weights(weights) => self.score.weigh(weights),
+            Setting::Division(division) => {
+                if let Some(lifetimes) = &mut self.known.lifetimes {
+                    lifetimes.divide(division);
+                }
+            }
+        }
     }
 
     pub fn separation(&self) -> Separation {

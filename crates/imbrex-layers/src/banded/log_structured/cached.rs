@@ -28,8 +28,6 @@ pub(super) struct Cached {
     pub waiting: u8,
     /// Whether records are folded: then what they say of counts is all that is known of them.
     pub is_folding: bool,
-    /// What the pages in memory take.
-    pub bytes: u64,
 }
 
 impl Cached {
@@ -38,9 +36,8 @@ impl Cached {
         Memory::tree::<(Lba, u64)>(u64::from(config.compact_bands) * u64::from(band))
     }
 
-    fn new(MapCache { page_bytes, pages }: MapCache) -> Self {
-        let bytes = u64::from(page_bytes) * u64::from(pages);
-        Self { copies: Copies::default(), waiting: COLD, is_folding: true, bytes }
+    fn new() -> Self {
+        Self { copies: Copies::default(), waiting: COLD, is_folding: true }
     }
 }
 
@@ -110,7 +107,7 @@ impl LogStructured {
                 return wrong(self.name, reason);
             }
             self.bands.cache(cache);
-            self.cached = Some(Box::new(Cached::new(cache)));
+            self.cached = Some(Box::new(Cached::new()));
             return Ok(());
         };
         wrong(self.name, format!("{because} it has its whole map in memory; leave out --map-memory"))

@@ -195,8 +195,7 @@ impl LogStructured {
     /// Chooses victims, if compaction can gain anything, and plans that they are.
     pub(super) fn begin_compaction(&mut self, plan: &mut Plan) -> bool {
         if let Some(tuner) = &mut self.tuner {
-            tuner.choose();
-            self.bands.weigh(tuner.weights());
+            self.bands.set(tuner.choose());
         }
         self.take_bands_of_moved();
         self.choose_victims();

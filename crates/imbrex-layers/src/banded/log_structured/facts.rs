@@ -3,7 +3,6 @@
 use super::LogStructured;
 use super::buffer::WriteBuffer;
 use super::cached::Cached;
-use super::tune::Tuner;
 use imbrex_core::layer::{Facts, JournalFacts, Occupancy, Unsafe};
 use imbrex_core::memory::Memory;
 
@@ -26,7 +25,7 @@ impl LogStructured {
     /// The memory that it takes.
     pub(super) fn memory(&self) -> Memory {
         let buffer = self.buffer.as_ref().map_or_else(Memory::default, WriteBuffer::memory);
-        let tuner = self.tuner.as_ref().map_or_else(Memory::default, Tuner::memory);
+        let tuner = self.tuner.as_ref().map_or_else(Memory::default, |tuner| tuner.miniatures.memory());
         let cached =
             self.cached.as_ref().map_or_else(Memory::default, |_| Cached::memory(&self.config, self.bands.blocks()));
         self.bands.memory() + self.compaction.memory() + buffer + tuner + cached

@@ -48,11 +48,27 @@ pub(super) const MOST_STREAMS: u8 = 20;
 /// Those of moved blocks. What is left to be moved differs less in how long it will live than what the host writes.
 const MOST_OF_MOVED: u8 = 2;
 
-/// Octaves of what is left of lives, seen from the capacity: where the first stream begins and the last ends, of the
-/// host's blocks and of moved ones. Moved blocks that have less left are written with the host's, with which they will
-/// die.
-const OF_HOST: (f64, f64) = (-6.0, 3.0);
+/// Octaves of what is left of lives, seen from the capacity: where the first stream of moved blocks begins and the last
+/// one ends. Those that have less left are written with the host's, with which they will die.
 const OF_MOVED: (f64, f64) = (-3.0, 5.0);
+
+/// How blocks are divided into streams.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(super) struct Division {
+    /// How many streams there are for one that there would be by the room on the disk.
+    streams: f64,
+    /// Octaves of what is left of lives, seen from the capacity: where the first stream of the host begins and the last
+    /// one ends.
+    of_host: (f64, f64),
+}
+
+/// The divisions to choose from. The first is in use until there is a reason for another one.
+pub(super) const DIVISIONS: [Division; 4] = [
+    Division { streams: 1.0, of_host: (-6.0, 3.0) },
+    Division { streams: 0.5, of_host: (-6.0, 3.0) },
+    Division { streams: 1.4, of_host: (-9.0, 3.0) },
+    Division { streams: 1.0, of_host: (-4.0, 2.0) },
+];
 
 /// What is known of a block: its class, and when it was written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -99,13 +115,20 @@ impl Life {
     }
 }
 
-/// How many streams the host and compaction have on `bands` bands of `band_blocks` blocks, of which the host has
-/// `capacity`: more, the more bands there are to spare, since each open band takes half of one.
-pub(super) fn streams(bands: u32, band_blocks: u32, capacity: u64) -> (u8, u8) {
-    let spare = spare(bands, band_blocks, capacity) as f64 / f64::from(band_blocks);
-    let all = (1.3 * spare.sqrt()).min(2.0 + spare / 5.0).round().clamp(2.0, MOST_STREAMS.into()) as u8;
-    let moved = (all - all / 2).min(MOST_OF_MOVED);
+/// How many streams the host and compaction have where `spare` bands are to spare: more, the more these are, since each
+/// open band takes half of one.
+fn streams(spare: f64, division: Division) -> (u8, u8) {
+    let by_room = (1.3 * spare.sqrt()).min(2.0 + spare / 5.0).round().max(2.0);
+    let all = (by_room * division.streams).round().min(MOST_STREAMS.into()) as u8;
+    let moved = (all / 2).min(MOST_OF_MOVED);
     (all - moved, moved)
+}
+
+/// The most streams of any division on `bands` bands of `band_blocks` blocks, of which the host has `capacity`.
+pub(super) fn most_streams(bands: u32, band_blocks: u32, capacity: u64) -> u8 {
+    let spare = spare(bands, band_blocks, capacity) as f64 / f64::from(band_blocks);
+    let all = DIVISIONS.map(|division| streams(spare, division)).map(|(host, moved)| host + moved);
+    all.into_iter().fold(1, u8::max)
 }
 
 fn spare(bands: u32, band_blocks: u32, capacity: u64) -> u64 {
@@ -123,6 +146,9 @@ pub(super) struct Lifetimes {
     /// Its binary logarithm.
     octaves: f64,
     band_blocks: u32,
+    /// How many bands are to spare.
+    spare_bands: f64,
+    division: Division,
     host: u8,
     moved: u8,
     /// The stream of a block that the host writes, by its class.
@@ -140,16 +166,21 @@ impl Lifetimes {
 
     /// Nothing is known of `bands` bands of `band_blocks` blocks, of which the host has `capacity`.
     pub fn new(bands: u32, band_blocks: u32, capacity: u64) -> Self {
-        let (host, moved) = streams(bands, band_blocks, capacity);
+        let spare = spare(bands, band_blocks, capacity);
+        let spare_bands = spare as f64 / f64::from(band_blocks);
+        let [division, ..] = DIVISIONS;
+        let (host, moved) = streams(spare_bands, division);
         let mut lifetimes = Self {
             blocks: PagedMap::new(capacity),
             hazards: Hazards::new(),
             followed: Followed::new(capacity),
             sampled: Sampled::new(bands, band_blocks),
-            flow: Flow::new(spare(bands, band_blocks, capacity)),
+            flow: Flow::new(spare),
             capacity,
             octaves: libm::log2(capacity as f64),
             band_blocks,
+            spare_bands,
+            division,
             host,
             moved,
             of_host: [0; CLASSES as usize],
@@ -200,9 +231,19 @@ impl Lifetimes {
         (share * f64::from(streams)).floor().clamp(0.0, f64::from(streams) - 1.0) as u8
     }
 
+    /// Blocks are divided into streams like this from now on.
+    pub fn divide(&mut self, division: Division) {
+        if division != self.division {
+            self.division = division;
+            (self.host, self.moved) = streams(self.spare_bands, division);
+            self.divide_host();
+        }
+    }
+
     fn divide_host(&mut self) {
         for class in 0..CLASSES {
-            self.of_host[usize::from(class)] = self.stream(self.hazards.rest(class, 0), OF_HOST, self.host);
+            self.of_host[usize::from(class)] =
+                self.stream(self.hazards.rest(class, 0), self.division.of_host, self.host);
         }
     }
 
@@ -225,15 +266,15 @@ impl Lifetimes {
     pub fn stream_of_moved(&self, lba: Lba, now: u64) -> u8 {
         let life = self.life(lba);
         let rest = self.hazards.rest(life.class(), life.age(now));
-        if rest - self.octaves < OF_MOVED.0 {
-            return self.stream(rest, OF_HOST, self.host);
+        if self.moved == 0 || rest - self.octaves < OF_MOVED.0 {
+            return self.stream(rest, self.division.of_host, self.host);
         }
         self.host + self.stream(rest, OF_MOVED, self.moved)
     }
 
     /// Whether a stream is one of moved blocks alone.
     pub fn is_of_moved(&self, stream: usize) -> bool {
-        stream >= self.host.into()
+        stream >= self.host.into() && stream < usize::from(self.host + self.moved)
     }
 
     /// Blocks are written by a stream.

@@ -14,8 +14,8 @@
 //! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
 //!   hold copies ([`Record::Unit`]), and which blocks these are copies of;
 //! - soft: heat (overwrites since the block was last compacted), the time of each block's last write, lives of
-//!   blocks and bands, the small disks, the order of candidates, how far the draws have come, the open bands. After a crash all
-//!   blocks are cold and as old as the epoch, no band is of a stream, small disks are written in the order in which
+//!   blocks and bands, the miniatures, the order of candidates, how far the draws have come, the open bands. After a crash all
+//!   blocks are cold and as old as the epoch, no band is of a stream, miniatures hold blocks in the order in which
 //!   blocks lie, bands count as closed in the order of their numbers, the draws begin anew with the same seed, and the
 //!   bands begun with the most room are the open ones;
 //! - in RAM only: the write buffer, if there is one (`buffer_bands`).
@@ -118,6 +118,7 @@ mod roles;
 mod room;
 mod score;
 mod separation;
+mod setting;
 mod settle;
 mod shares;
 mod sharing;
@@ -164,7 +165,7 @@ pub(super) struct LogStructured {
     buffer: Option<WriteBuffer>,
     compaction: Compaction,
     lost: LostBlocks,
-    /// What chooses the weight of cold blocks, where it is not configured.
+    /// What chooses a setting, where it is not configured.
     tuner: Option<Tuner>,
     /// Where only some pages of the map are in memory.
     cached: Option<Box<Cached>>,
@@ -212,7 +213,7 @@ impl LogStructured {
         Ok(Box::new(Self::new(info.name, score, space, config, HeatConfig::default())?))
     }
 
-    /// The log, with its weight chosen by small disks that one of `sample` neighbours is written to.
+    /// The log, with what it is set to chosen by miniatures that one of `sample` neighbours is written to.
     #[must_use]
     pub fn tuned(mut self, sample: u32) -> Self {
         self.tuner = Some(Tuner::new(sample, &self));
@@ -316,7 +317,7 @@ impl TranslationLayer for LogStructured {
         if let Some(tuner) = &mut self.tuner
             && taken > 0
         {
-            tuner.wrote(at.first(taken));
+            tuner.miniatures.wrote(at.first(taken));
         }
         taken
     }
@@ -335,7 +336,7 @@ impl TranslationLayer for LogStructured {
         // Heat of blocks that were in RAM only is forgotten as well.
         self.unmap(at);
         if let Some(tuner) = &mut self.tuner {
-            tuner.trimmed(at);
+            tuner.miniatures.trimmed(at);
         }
         at.blocks
     }
@@ -383,7 +384,7 @@ impl TranslationLayer for LogStructured {
 
     fn check(&self) -> Result<(), Violation> {
         self.check_bands()?;
-        self.tuner.as_ref().map_or(Ok(()), Tuner::check)?;
+        self.tuner.as_ref().map_or(Ok(()), |tuner| tuner.miniatures.check())?;
         self.buffer.as_ref().map_or(Ok(()), WriteBuffer::check)
     }
 }

@@ -1,4 +1,4 @@
-//! `tuned-weight`: `cold-weight` whose weight is found by small disks that follow a sample of the blocks, each with a
+//! `tuned-weight`: `cold-weight` whose weight is found by miniatures that follow a sample of the blocks, each with a
 //! weight of its own (`log_structured/tune`).
 
 use imbrex_core::config::Configuration;
@@ -12,7 +12,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     name: "tuned-weight",
     family: Some(Family::Banded),
     source: SOURCE,
-    summary: "As cold-weight, with the weight that moves least on small disks which follow a sample of the blocks.",
+    summary: "As cold-weight, with the weight that moves least in miniatures which follow a sample of the blocks.",
     recording: Recording::Zoned,
     buffered: false,
     fields: TuneConfig::FIELDS,
@@ -25,11 +25,11 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     },
 };
 
-/// The fields of logs in which small disks find that weight.
+/// The fields of logs in which miniatures find that weight.
 #[derive(Clone, Debug, Configuration)]
 struct TuneConfig {
-    /// one of this many neighbours is written to the small disks that find the weight; of fewer, where bands of these
-    /// would have less than 32 blocks
+    /// one of this many neighbours is written to the miniatures that find the weight; of fewer, where these would be too
+    /// small, and of more, where they would have more than 2^18 blocks
     #[field(default = 64, samples = [64, 1, 3])]
     pub sample: u32,
     #[field(flatten)]

@@ -33,8 +33,8 @@ const LOGS: [(&str, &str); 17] = [
     ("sepbit", ""),
     ("log-lifetimes", ""),
     // With more bands to spare there are more streams.
-    ("log-lifetimes", "spare_fraction = 0.5"),
-    ("log-lifetimes", "spare_fraction = 0.9"),
+    ("log-lifetimes", "spare_fraction = 0.5\nsample = 0"),
+    ("log-lifetimes", "spare_fraction = 0.9\nsample = 0"),
     ("log-cost-benefit", ""),
     ("log-cost-benefit", "age = \"live\"\nsequence = \"heat\""),
     ("log-cost-benefit", "age = \"mean\""),
@@ -197,9 +197,8 @@ fn the_cache_bounds_memory_and_the_journal() {
         let facts = |space: &Space| find(layer).unwrap().build(space, &toml::Table::new()).unwrap().facts();
         let (whole, cached) = (facts(&large(None)), facts(&large(Some(CACHE))));
         assert!(whole.memory.most > 30 << 30, "{layer} {:?}", whole.memory);
-        // The small disks of this one have at least 32 blocks for each band: 270 MB, as the guides say.
-        let most = if layer == "tuned-weight" { cached.memory.most - 270_000_000 } else { cached.memory.most };
-        assert!(most < 64 << 20, "{layer} {:?}", cached.memory);
+        println!("{layer} {:?}", cached.memory);
+        assert!(cached.memory.most < 72 << 20, "{layer} {:?}", cached.memory);
         let half_a_gib = facts(&large(Some(MapCache { pages: 1 << 17, ..CACHE }))).memory.most;
         assert!(half_a_gib < 5 << 28, "{layer} {half_a_gib}");
         assert!(cached.journal.records < 500_000 && cached.journal.in_order.records == 0, "{:?}", cached.journal);

@@ -2,23 +2,23 @@
 
 use imbrex::layers;
 
-use super::lifetimes::Lifetimes;
+use super::lifetimes::{DIVISIONS, Lifetimes};
 use super::log::Counts;
 use super::separation::eighty_twenty;
 use super::{CASE, Case, mixed, real_trace};
 
 const LAYER: &str = "log-lifetimes";
 
-/// Bands, `spare_fraction` and how many streams that makes.
-const STREAMS: [(usize, f64, usize); 8] = [
-    (40, 0.03, 2),
-    (40, 0.06, 2),
-    (40, 0.15, 3),
-    (40, 0.3, 4),
-    (40, 0.5, 6),
-    (200, 0.15, 7),
-    (40, 0.9, 8),
-    (200, 0.7, 15),
+/// Bands, `spare_fraction` and how many streams that makes, by each division.
+const STREAMS: [(usize, f64, [usize; 4]); 8] = [
+    (40, 0.03, [2, 1, 3, 2]),
+    (40, 0.06, [2, 1, 3, 2]),
+    (40, 0.15, [3, 2, 4, 3]),
+    (40, 0.3, [4, 2, 6, 4]),
+    (40, 0.5, [6, 3, 8, 6]),
+    (200, 0.15, [7, 4, 10, 7]),
+    (40, 0.9, [8, 4, 11, 8]),
+    (200, 0.7, [15, 8, 20, 15]),
 ];
 
 fn compare(case: Case, config: &str) -> Counts {
@@ -31,7 +31,11 @@ fn compare(case: Case, config: &str) -> Counts {
 fn any_number_of_streams_agrees_on_full_disks_and_on_empty_ones() {
     for (bands, spare, streams) in STREAMS {
         let capacity = ((bands * CASE.band_blocks) as f64 * (1.0 - spare)) as u64;
-        assert_eq!(Lifetimes::new(bands, CASE.band_blocks, capacity).streams(), streams, "{bands}, {spare}");
+        assert_eq!(
+            Lifetimes::new(DIVISIONS[0], bands, CASE.band_blocks, capacity).streams(),
+            streams,
+            "{bands}, {spare}"
+        );
         for prefill in [0.0, 1.0] {
             let case = Case { bands, prefill, ..CASE };
             let of = |together: u32| compare(case, &format!("spare_fraction = {spare}\ncompact_bands = {together}"));
@@ -75,6 +79,25 @@ fn every_sample_of_every_field_of_inferred_lifetimes_agrees() {
     }
     let of_few = compare(CASE, "spare_fraction = 0.3\nstep_blocks = 7");
     assert_eq!(of_few, compare(CASE, "spare_fraction = 0.3"), "a step is as long as it likes");
+}
+
+/// Where every block is followed miniatures are as large as the log itself, and each is one with its division.
+#[test]
+fn divisions_that_miniatures_find_agree_and_are_in_use() {
+    let mut at_the_end = Vec::new();
+    for (bands, prefill) in [(12, 0.0), (12, 1.0), (40, 1.0), (150, 1.0)] {
+        let case = Case { bands, prefill, band_blocks: 128, ..CASE };
+        let moved = |sample: u32| case.compare(LAYER, &format!("sample = {sample}"), eighty_twenty).moved;
+        let [alone, chosen, _] = [0, 1, 4].map(moved);
+        assert!(alone > 1_000, "{case:?}: {alone}");
+        let model = *case.model(LAYER, "sample = 1", eighty_twenty).miniatures.unwrap();
+        let of_each: Vec<u64> = model.logs.iter().map(|log| log.counts.moved).collect();
+        println!("{case:?}: {alone} alone, {chosen} chosen, {of_each:?}");
+        assert!(bands > 128 || of_each[0] == alone, "{case:?}");
+        assert!(chosen * 10 < alone * 11, "{case:?}: {chosen}, {alone}");
+        at_the_end.push(model.chosen);
+    }
+    assert!(at_the_end.iter().any(|&chosen| chosen > 0), "{at_the_end:?}");
 }
 
 #[test]

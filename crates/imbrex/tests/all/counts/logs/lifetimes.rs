@@ -11,9 +11,33 @@ const TWICE: usize = 29;
 const ONCE: usize = 30;
 const NEVER: usize = 31;
 
-/// Octaves, seen from the capacity, that streams divide.
-const OF_HOST: [f64; 2] = [-6.0, 3.0];
+/// Octaves, seen from the capacity, that streams of moved blocks divide.
 const OF_MOVED: [f64; 2] = [-3.0, 5.0];
+
+/// How many streams there are for one by the room, and the octaves that those of the host divide.
+#[derive(Copy, Clone)]
+pub struct Division {
+    tenths: u32,
+    of_host: [f64; 2],
+}
+
+pub const DIVISIONS: [Division; 4] = [
+    Division { tenths: 10, of_host: [-6.0, 3.0] },
+    Division { tenths: 5, of_host: [-6.0, 3.0] },
+    Division { tenths: 14, of_host: [-9.0, 3.0] },
+    Division { tenths: 10, of_host: [-4.0, 2.0] },
+];
+
+impl Division {
+    /// Streams of the host and of moved blocks where so many bands are to spare.
+    fn streams(self, spare: f64) -> [usize; 2] {
+        let by_room = (1.3 * spare.sqrt()).min(2.0 + spare / 5.0).round().max(2.0) as u32;
+        // Half a stream is one.
+        let all = ((by_room * self.tenths + 5) / 10).min(20) as usize;
+        let moved = (all / 2).min(2);
+        [all - moved, moved]
+    }
+}
 
 /// Stretches of a band.
 const STRETCHES: usize = 32;
@@ -50,6 +74,7 @@ pub struct Lifetimes {
     band_blocks: u64,
     /// Blocks that the host does not get.
     spare: u64,
+    division: Division,
     host: usize,
     moved: usize,
     blocks: Vec<Life>,
@@ -67,20 +92,18 @@ pub struct Lifetimes {
 }
 
 impl Lifetimes {
-    pub fn new(bands: usize, band_blocks: usize, capacity: u64) -> Self {
+    pub fn new(division: Division, bands: usize, band_blocks: usize, capacity: u64) -> Self {
         let spare = (bands * band_blocks) as u64 - capacity;
-        let of_bands = spare as f64 / band_blocks as f64;
-        let streams = (1.3 * of_bands.sqrt()).min(2.0 + of_bands / 5.0).round().clamp(2.0, 20.0) as usize;
-        let moved = streams.div_ceil(2).min(2);
         let mut group = 1;
         while capacity / (2 * group) >= 65_536 {
             group *= 2;
         }
-        Self {
+        let mut new = Self {
             band_blocks: band_blocks as u64,
             spare,
-            host: streams - moved,
-            moved,
+            division,
+            host: 0,
+            moved: 0,
             blocks: vec![UNKNOWN; capacity as usize],
             hazards: Hazards::new(),
             group,
@@ -91,11 +114,23 @@ impl Lifetimes {
             began: 0,
             came_last: [0; MOST_STREAMS],
             lasted: 0,
-        }
+        };
+        new.divide(division);
+        new
     }
 
-    pub fn streams(&self) -> usize {
-        self.host + self.moved
+    fn spare_bands(&self) -> f64 {
+        self.spare as f64 / self.band_blocks as f64
+    }
+
+    pub fn divide(&mut self, division: Division) {
+        self.division = division;
+        [self.host, self.moved] = division.streams(self.spare_bands());
+    }
+
+    /// How many streams there are by each division.
+    pub fn streams(&self) -> [usize; 4] {
+        DIVISIONS.map(|division| division.streams(self.spare_bands()).iter().sum())
     }
 
     fn capacity(&self) -> u64 {
@@ -127,14 +162,14 @@ impl Lifetimes {
     }
 
     pub fn stream_of_host(&self, lba: u64, now: u64) -> usize {
-        self.stream(self.hazards.rest(self.next_class(lba, now), 0), OF_HOST, self.host)
+        self.stream(self.hazards.rest(self.next_class(lba, now), 0), self.division.of_host, self.host)
     }
 
     pub fn stream_of_moved(&self, lba: u64, now: u64) -> usize {
         let life = self.blocks[lba as usize];
         let rest = self.hazards.rest(life.class, now - life.written);
-        if rest - libm::log2(self.capacity() as f64) < OF_MOVED[0] {
-            self.stream(rest, OF_HOST, self.host)
+        if self.moved == 0 || rest - libm::log2(self.capacity() as f64) < OF_MOVED[0] {
+            self.stream(rest, self.division.of_host, self.host)
         } else {
             self.host + self.stream(rest, OF_MOVED, self.moved)
         }

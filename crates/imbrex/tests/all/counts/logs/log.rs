@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use imbrex::random::Random;
 
 use super::lifetimes::{Lifetimes, Look};
+use super::miniatures::Miniatures;
 use super::settings::Settings;
 use super::streams::{Lives, MOST_STREAMS};
-use super::tuned::Tuned;
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Counts {
@@ -80,8 +80,8 @@ pub struct Log {
     events: u64,
     pub lives: Lives,
     pub lifetimes: Option<Box<Lifetimes>>,
-    /// The small disks, where there are any.
-    pub tuned: Option<Box<Tuned>>,
+    /// What finds a setting, where it is not told.
+    pub miniatures: Option<Box<Miniatures>>,
     pub counts: Counts,
 }
 
@@ -89,7 +89,7 @@ impl Log {
     pub fn new(set: Settings, bands: usize, band_blocks: usize, capacity: u64) -> Self {
         let blocks = capacity as usize;
         Self {
-            tuned: (set.layer == "tuned-weight").then(|| Box::new(Tuned::new(&set, bands, band_blocks, capacity))),
+            miniatures: set.has_miniatures().then(|| Box::new(Miniatures::new(&set, bands, band_blocks, capacity))),
             random: Random::new(set.seed),
             known_hot: (capacity as f64 * set.oracle).round() as u64,
             lifetimes: lifetimes(&set, bands, band_blocks, capacity),
@@ -129,6 +129,18 @@ impl Log {
             (band.youngest, band.since, band.stream, band.opened, band.closed) = (0, self.events, 1, 0, 0);
             (band.written, band.look) = (0, None);
         }
+        let lying: Vec<u64> = (0..self.bands.len()).flat_map(|band| self.live(band)).collect();
+        if let Some(miniatures) = &mut self.miniatures {
+            miniatures.begin(&lying);
+        }
+    }
+
+    /// A block lies behind those that do, before anything has been written.
+    pub fn lay(&mut self, lba: u64) {
+        let band = self.open[0].or_else(|| self.empty.pop_first()).expect("it fits");
+        self.open[0] = Some(band);
+        self.put(lba, band, 0);
+        self.close_full(0);
     }
 
     /// The blocks of a band that count, in order.
@@ -205,8 +217,8 @@ impl Log {
         } else {
             self.write_buffered(lba);
         }
-        if let Some(tuned) = &mut self.tuned {
-            tuned.write(lba);
+        if let Some(miniatures) = &mut self.miniatures {
+            miniatures.write(lba);
         }
     }
 
@@ -260,8 +272,8 @@ impl Log {
         if let Some(lifetimes) = &mut self.lifetimes {
             lifetimes.trimmed(lba, self.written);
         }
-        if let Some(tuned) = &mut self.tuned {
-            tuned.trim(lba);
+        if let Some(miniatures) = &mut self.miniatures {
+            miniatures.trim(lba);
         }
     }
 
@@ -299,8 +311,12 @@ impl Log {
 
     /// Compacts bands if that gains anything.
     pub fn compact(&mut self) -> bool {
-        if let Some(tuned) = &mut self.tuned {
-            self.set.weights = tuned.choose();
+        if let Some(miniatures) = &mut self.miniatures {
+            let set = miniatures.choose();
+            self.set.weights = set.weights;
+            if let Some(lifetimes) = &mut self.lifetimes {
+                lifetimes.divide(set.division);
+            }
         }
         let victims = self.choose();
         if !victims.is_empty() {
@@ -386,5 +402,5 @@ impl Log {
 }
 
 fn lifetimes(set: &Settings, bands: usize, band_blocks: usize, capacity: u64) -> Option<Box<Lifetimes>> {
-    (set.layer == "log-lifetimes").then(|| Box::new(Lifetimes::new(bands, band_blocks, capacity)))
+    (set.layer == "log-lifetimes").then(|| Box::new(Lifetimes::new(set.division, bands, band_blocks, capacity)))
 }

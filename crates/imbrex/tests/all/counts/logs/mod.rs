@@ -6,11 +6,11 @@ mod hazards;
 mod inferred;
 mod lifetimes;
 mod log;
+mod miniatures;
 mod room;
 mod separation;
 mod settings;
 mod streams;
-mod tuned;
 mod tuning;
 
 use imbrex::block::{Access, Pba};

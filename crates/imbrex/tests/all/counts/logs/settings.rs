@@ -1,5 +1,7 @@
 //! What a log-structured layer is told, as its model reads it.
 
+use super::lifetimes::{DIVISIONS, Division};
+
 #[derive(Clone)]
 pub struct Settings {
     pub layer: &'static str,
@@ -29,8 +31,10 @@ pub struct Settings {
     pub halve: bool,
     /// The share of blocks that are known to be hot.
     pub oracle: f64,
-    /// One of so many neighbours is written to small disks.
+    /// One of so many neighbours is written to miniatures.
     pub sample: usize,
+    /// How `log-lifetimes` divides blocks into streams.
+    pub division: Division,
 }
 
 impl Settings {
@@ -66,6 +70,11 @@ impl Settings {
             halve: word("cooling", "reset") == "halve",
             oracle: config.get("oracle").map_or(0.0, |value| value.as_float().expect("a share")),
             sample: number("sample", 64) as usize,
+            division: DIVISIONS[0],
         }
+    }
+
+    pub fn has_miniatures(&self) -> bool {
+        self.layer == "tuned-weight" || self.layer == "log-lifetimes" && self.sample > 0
     }
 }

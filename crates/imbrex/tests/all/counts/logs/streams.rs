@@ -34,9 +34,10 @@ impl Lives {
 }
 
 impl Log {
+    /// The most that there can be.
     pub fn streams(&self) -> usize {
         match &self.lifetimes {
-            Some(lifetimes) => lifetimes.streams(),
+            Some(lifetimes) => lifetimes.streams().into_iter().fold(1, usize::max),
             None if self.by_life() => STREAMS,
             None => self.set.open_bands as usize,
         }

@@ -1,0 +1,258 @@
+//! Which of some settings moves least: each is tried by a miniature of the layer that follows the workload.
+//!
+//! Source: Waldspurger, Saemundsson, Ahmad and Park, "Cache Modeling and Optimization using Miniature Simulations"
+//! (USENIX ATC 2017), with translation layers in place of caches. One block of each group of neighbours is written to
+//! every miniature when the host has written it, and a miniature has as large a share of its blocks for the host as the
+//! layer. So each setting meets in full what follows from it, also where what it moves now pays off much later, and none
+//! is tried on the disk itself. All of it is soft state.
+//!
+//! # Size
+//! A miniature has at most [`MOST_ZONES`] zones and [`MOST_BLOCKS`] blocks: on a large disk fewer blocks are followed
+//! than is asked for. On a small one more are, so that a zone has [`FEWEST_OF_ZONE`] blocks. How a layer looks for what
+//! it cleans may take time with the number of zones, and so does a miniature, however few blocks it has.
+//!
+//! # What is promised
+//! Another setting is taken when it has moved less by a hundredth (`MARGIN`) and by a zone. So a setting that is in use
+//! has moved at most 1.02 times as much as the best one, a zone besides, and what the next step moves. On the whole, as
+//! miniatures count, what is moved is at most that for each setting that was ever in use. A rule without chance cannot
+//! promise less, since a workload could turn against whatever is in use; where one setting stays ahead it is the only
+//! one that counts in the end.
+
+use imbrex_core::block::{Extent, Lba};
+use imbrex_core::layer::{Condition, Freed, Pressure, Step, TranslationLayer, UnitReport, UnitState, Violation, Write};
+use imbrex_core::memory::Memory;
+#[cfg(test)]
+use imbrex_core::plan::Place;
+use imbrex_core::plan::{Op, Plan, Record, Unit, Why};
+use imbrex_core::space::Zones;
+
+/// The most zones of a miniature, and the most blocks.
+pub const MOST_ZONES: u32 = 128;
+/// See [`MOST_ZONES`].
+pub const MOST_BLOCKS: u64 = 1 << 18;
+/// Blocks that a zone has, where there are so many to follow.
+pub const FEWEST_OF_ZONE: u64 = 16;
+
+/// By what share less another setting has moved that is taken. A change costs: what lies on the zones is not as the other
+/// would have left it.
+const MARGIN: f64 = 0.01;
+
+/// 2^64 by the golden ratio: its multiples spread evenly.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// One block of each group of neighbours. Of the n-th group it is the block at n times the golden ratio, of which only
+/// the fraction counts. A rest of fewer neighbours has none.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// How many neighbours a group has.
+    pub group: u64,
+    /// How many groups there are.
+    pub groups: u64,
+}
+
+impl Sample {
+    /// The block of a group: each stands where no period of the workload is likely to.
+    pub fn block(self, group: u64) -> Lba {
+        let fraction = group.wrapping_mul(GOLDEN) >> 32;
+        Lba(group * self.group + ((fraction * self.group) >> 32))
+    }
+
+    /// The groups whose blocks are in `at`, by their numbers.
+    pub fn among(self, at: Extent<Lba>) -> Extent<Lba> {
+        let (mut first, mut end) = (at.start.0 / self.group, self.groups.min((at.end().0 - 1) / self.group + 1));
+        // Of the groups between, all blocks are there.
+        let is_out = |group: u64| !at.contains(self.block(group));
+        first += u64::from(first < end && is_out(first));
+        end -= u64::from(first < end && is_out(end - 1));
+        Extent::between(Lba(first), Lba(end.max(first)))
+    }
+}
+
+/// Makes the layer with the setting of a number, over these zones and with so many blocks of the host.
+pub type Make = Box<dyn Fn(usize, Zones, u64) -> Box<dyn TranslationLayer> + Send>;
+
+/// The miniatures, and the setting in use.
+pub struct Miniatures {
+    sample: Sample,
+    zones: Zones,
+    make: Make,
+    small: Vec<Small>,
+    chosen: usize,
+}
+
+/// A layer with one setting that follows the sample.
+struct Small {
+    layer: Box<dyn TranslationLayer>,
+    plan: Plan,
+    /// Blocks that it has moved.
+    moved: u64,
+}
+
+impl Miniatures {
+    /// The memory that they take.
+    pub fn memory(&self) -> Memory {
+        let layers = self.small.iter().map(|small| small.layer.facts().memory).sum::<Memory>();
+        // What lies somewhere is listed as an epoch begins.
+        layers + Memory::of::<Small>(self.small.len() as u64) + Memory::growing::<(u64, Lba)>(self.sample.groups)
+    }
+
+    /// One for each of `settings` settings of a layer over `zones` that has `capacity` blocks for the host. One of `group`
+    /// neighbours is followed, where the size of miniatures allows it. The setting `first` is in use.
+    pub fn new(settings: usize, first: usize, group: u32, zones: Zones, capacity: u64, make: Make) -> Self {
+        let blocks = u64::from(zones.count) * u64::from(zones.zone_blocks);
+        let count = zones.count.min(MOST_ZONES);
+        let most_followed = u64::from(group).max(blocks.div_ceil(MOST_BLOCKS));
+        let group = most_followed.min(blocks / (u64::from(count) * FEWEST_OF_ZONE)).max(1);
+        let zone_blocks = (blocks / group / u64::from(count)) as u32;
+        let small = u64::from(count) * u64::from(zone_blocks);
+        let groups = (u128::from(capacity) * u128::from(small) / u128::from(blocks)).max(1) as u64;
+        let zones = Zones { first: Unit::disk(0), count, zone_blocks };
+        let mut new = Self { sample: Sample { group, groups }, zones, make, small: Vec::new(), chosen: first };
+        new.small = (0..settings).map(|setting| new.begun(setting, &[])).collect();
+        new
+    }
+
+    /// The number of the setting in use.
+    pub fn chosen(&self) -> usize {
+        self.chosen
+    }
+
+    /// The blocks that are followed.
+    pub fn sample(&self) -> Sample {
+        self.sample
+    }
+
+    /// The host has written the blocks of `at`.
+    pub fn wrote(&mut self, at: Extent<Lba>) {
+        let small = self.sample.among(at);
+        if !small.is_empty() {
+            self.small.iter_mut().for_each(|of| of.write(small, &self.zones));
+        }
+    }
+
+    /// The host has trimmed the blocks of `at`.
+    pub fn trimmed(&mut self, at: Extent<Lba>) {
+        let small = self.sample.among(at);
+        if !small.is_empty() {
+            self.small.iter_mut().for_each(|of| of.trim(small, &self.zones));
+        }
+    }
+
+    /// Chooses anew: the number of the setting in use from now on.
+    pub fn choose(&mut self) -> usize {
+        let moved = |setting: &usize| self.small[*setting].moved;
+        let least = (0..self.small.len()).min_by_key(moved).unwrap_or(self.chosen);
+        let of_chosen = moved(&self.chosen) as f64;
+        if ((moved(&least) + u64::from(self.zones.zone_blocks)) as f64) < of_chosen * (1.0 - MARGIN) {
+            self.chosen = least;
+        }
+        self.chosen
+    }
+
+    /// An epoch begins, in which blocks of these groups lie somewhere, in this order.
+    pub fn begin(&mut self, lying: &[Lba]) {
+        self.small = (0..self.small.len()).map(|setting| self.begun(setting, lying)).collect();
+    }
+
+    /// The miniature with a setting, where these blocks lie, one after another from the first zone on.
+    fn begun(&self, setting: usize, lying: &[Lba]) -> Small {
+        let Self { zones, sample, .. } = self;
+        let in_zone = u64::from(zones.zone_blocks);
+        let mut small = Small { layer: (self.make)(setting, *zones, sample.groups), plan: Plan::new(), moved: 0 };
+        let place = |slot: u64| zones.block((slot / in_zone) as u32, (slot % in_zone) as u32);
+        let record = |(slot, &lba)| Record::Map { at: Extent::new(lba, 1), to: place(slot) };
+        let written = |zone: u32| (lying.len() as u64).saturating_sub(u64::from(zone) * in_zone).min(in_zone) as u32;
+        let unit = |zone| UnitState { condition: Condition::Sequential, pointer: written(zone) };
+        let report = UnitReport { devices: vec![Vec::new(), (0..zones.count).map(unit).collect()] };
+        let applied = (0..).zip(lying).map(record).try_for_each(|record| small.layer.apply(&record));
+        let begun = applied.and_then(|()| small.layer.recovered(&report, &mut small.plan));
+        debug_assert!(begun.is_ok(), "{begun:?}");
+        small.plan.clear();
+        small
+    }
+
+    /// Verifies the miniature whose setting is in use.
+    ///
+    /// # Errors
+    /// The first [`Violation`] found.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.small[self.chosen].layer.check()
+    }
+}
+
+#[cfg(test)]
+impl Miniatures {
+    /// The blocks that lie somewhere, of each miniature.
+    pub fn lying(&self) -> impl Iterator<Item = Vec<Lba>> {
+        let groups = self.sample.groups;
+        self.small.iter().map(move |small| {
+            let lies = |&lba: &Lba| {
+                let mut plan = Plan::new();
+                small.layer.locate(Extent::new(lba, 1), &mut plan);
+                plan.ops().iter().any(|op| matches!(op, Op::Move { from: Place::At(_), .. }))
+            };
+            (0..groups).map(Lba).filter(lies).collect()
+        })
+    }
+}
+
+impl Small {
+    fn write(&mut self, at: Extent<Lba>, zones: &Zones) {
+        let mut rest = at;
+        while !rest.is_empty() {
+            let taken = self.layer.write(Write { at: rest, request_bytes: None }, &mut self.plan);
+            if taken == 0 && self.layer.clean(Pressure::Blocked(rest), &[], &mut self.plan) == Step::Nothing {
+                debug_assert!(false, "a miniature is as full as the layer itself");
+                return self.carry_out(zones);
+            }
+            self.carry_out(zones);
+            rest = rest.skip(taken);
+        }
+    }
+
+    fn trim(&mut self, at: Extent<Lba>, zones: &Zones) {
+        self.layer.trim(at, &mut self.plan);
+        self.carry_out(zones);
+    }
+
+    /// Counts what was planned, and gives back the zones that were reset.
+    fn carry_out(&mut self, zones: &Zones) {
+        for op in self.plan.ops() {
+            match *op {
+                Op::Move { why: Why::Migrate, blocks, .. } => self.moved += u64::from(blocks),
+                Op::Reset(unit) => {
+                    if let Some(zone) = zones.index(unit) {
+                        self.layer.freed(Extent::new(zones.block(zone, 0), 1), Freed::GivenUp);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.plan.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_each_group_is_followed() {
+        for group in [1, 3, 64] {
+            let sample = Sample { group, groups: 100 };
+            let of = |start, blocks| sample.among(Extent::new(Lba(start), blocks)).iter().map(|lba| lba.0);
+            let all: Vec<u64> = (0..100 * group + 20).flat_map(|lba| of(lba, 1)).collect();
+            assert_eq!(all, (0..100).collect::<Vec<_>>());
+            let runs: Vec<u64> = (0..10 * group + 2).flat_map(|run| of(10 * run, 10)).collect();
+            assert_eq!(runs, all);
+        }
+    }
+
+    #[test]
+    fn followed_blocks_are_spread_evenly() {
+        let sample = Sample { group: 64, groups: 8000 };
+        let mut counts = [0; 8];
+        (0..8000).for_each(|group| counts[(sample.block(group).0 % 64 / 8) as usize] += 1);
+        assert!(counts.iter().all(|count| (990..1010).contains(count)), "{counts:?}");
+    }
+}
