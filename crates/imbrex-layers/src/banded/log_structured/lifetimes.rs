@@ -11,6 +11,7 @@
 //! hazards, the number of streams and the rules for bands are Imbrex's own. The unit of time is a block written by the
 //! host.
 
+mod division;
 mod flow;
 mod followed;
 mod hazards;
@@ -20,6 +21,8 @@ use super::times::Written;
 use crate::parts::full_map::FullMap;
 use crate::parts::page_table::{ENTRY, Layout, NONE, PageTable};
 use crate::parts::paged_map::PagedMap;
+pub(super) use division::{DIVISIONS, Division, MOST_STREAMS, most_streams};
+use division::{spare, streams};
 use flow::Flow;
 pub(super) use flow::{Instead, Writer, nearest};
 use followed::Followed;
@@ -43,32 +46,9 @@ const ONCE: u8 = 30;
 /// That of blocks which it has not written since the epoch began.
 const NEVER: u8 = 31;
 
-/// The most streams.
-pub(super) const MOST_STREAMS: u8 = 20;
-/// Those of moved blocks. What is left to be moved differs less in how long it will live than what the host writes.
-const MOST_OF_MOVED: u8 = 2;
-
 /// Octaves of what is left of lives, seen from the capacity: where the first stream of moved blocks begins and the last
 /// one ends. Those that have less left are written with the host's, with which they will die.
 const OF_MOVED: (f64, f64) = (-3.0, 5.0);
-
-/// How blocks are divided into streams.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub(super) struct Division {
-    /// How many streams there are for one that there would be by the room on the disk.
-    streams: f64,
-    /// Octaves of what is left of lives, seen from the capacity: where the first stream of the host begins and the last
-    /// one ends.
-    of_host: (f64, f64),
-}
-
-/// The divisions to choose from. The first is in use until there is a reason for another one.
-pub(super) const DIVISIONS: [Division; 4] = [
-    Division { streams: 1.0, of_host: (-6.0, 3.0) },
-    Division { streams: 0.5, of_host: (-6.0, 3.0) },
-    Division { streams: 1.4, of_host: (-9.0, 3.0) },
-    Division { streams: 1.0, of_host: (-4.0, 2.0) },
-];
 
 /// What is known of a block: its class, and when it was written.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -113,26 +93,6 @@ impl Life {
     fn from_bytes([a, b, c, d, e]: [u8; Self::BYTES]) -> Self {
         Self(u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]))
     }
-}
-
-/// How many streams the host and compaction have where `spare` bands are to spare: more, the more these are, since each
-/// open band takes half of one.
-fn streams(spare: f64, division: Division) -> (u8, u8) {
-    let by_room = (1.3 * spare.sqrt()).min(2.0 + spare / 5.0).round().max(2.0);
-    let all = (by_room * division.streams).round().min(MOST_STREAMS.into()) as u8;
-    let moved = (all / 2).min(MOST_OF_MOVED);
-    (all - moved, moved)
-}
-
-/// The most streams of any division on `bands` bands of `band_blocks` blocks, of which the host has `capacity`.
-pub(super) fn most_streams(bands: u32, band_blocks: u32, capacity: u64) -> u8 {
-    let spare = spare(bands, band_blocks, capacity) as f64 / f64::from(band_blocks);
-    let all = DIVISIONS.map(|division| streams(spare, division)).map(|(host, moved)| host + moved);
-    all.into_iter().fold(1, u8::max)
-}
-
-fn spare(bands: u32, band_blocks: u32, capacity: u64) -> u64 {
-    (u64::from(bands) * u64::from(band_blocks)).saturating_sub(capacity)
 }
 
 /// What is known of lives, and what follows from it.

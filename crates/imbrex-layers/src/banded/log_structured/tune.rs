@@ -84,6 +84,37 @@ mod tests {
     use imbrex_core::samples;
     use imbrex_core::space::{Space, Zones};
 
+    /// A log over `bands` of `band_blocks`, with one of `sample` neighbours followed.
+    fn tuned(bands: u32, band_blocks: u32, sample: u32) -> LogStructured {
+        let zones = Some(Zones { first: Unit::disk(0), count: bands, zone_blocks: band_blocks });
+        let space = Space { zones, ..samples::ample_space() };
+        let config = LogConfig::default();
+        LogStructured::new("log-lifetimes", Score::Rest, &space, config, HeatConfig::default()).unwrap().tuned(sample)
+    }
+
+    #[test]
+    fn miniatures_are_small_on_any_disk_and_have_bands_that_say_something() {
+        for (bands, band_blocks, group) in [
+            // As asked for.
+            (200, 65_536, 64),
+            (128, 64 * 16, 64),
+            // 18 TB: no more than 2^18 blocks.
+            (67_000, 65_536, 16_750),
+            // Bands of 16 blocks, or of all where they have less.
+            (128, 63 * 16, 63),
+            (1000, 32, 15),
+            (20, 15, 1),
+        ] {
+            let log = tuned(bands, band_blocks, 64);
+            let sample = log.tuner.as_ref().unwrap().miniatures.sample();
+            assert_eq!(sample.group, group, "{bands} of {band_blocks}");
+            let share = sample.groups as f64 * sample.group as f64 / log.capacity() as f64;
+            assert!(sample.groups <= 1 << 18 && share > 0.9 && share <= 1.0, "{bands} of {band_blocks}: {sample:?}");
+            let memory = log.tuner.as_ref().unwrap().miniatures.memory().most;
+            assert!(memory < 40_000_000, "{bands} of {band_blocks}: {memory}");
+        }
+    }
+
     /// With a part of the map in memory: pages of 3 blocks.
     #[test]
     fn an_epoch_begins_with_the_blocks_of_used_pages() {
