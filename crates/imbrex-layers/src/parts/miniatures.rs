@@ -7,8 +7,8 @@
 //! is tried on the disk itself. All of it is soft state.
 //!
 //! # Size
-//! A miniature has at most [`MOST_ZONES`] zones and [`MOST_BLOCKS`] blocks: on a large disk fewer blocks are followed
-//! than is asked for. On a small one more are, so that a zone has [`FEWEST_OF_ZONE`] blocks. How a layer looks for what
+//! A miniature has at most `MOST_ZONES` zones and `MOST_BLOCKS` blocks: on a large disk fewer blocks are followed
+//! than is asked for. On a small one more are, so that a zone has `FEWEST_OF_ZONE` blocks. How a layer looks for what
 //! it cleans may take time with the number of zones, and so does a miniature, however few blocks it has.
 //!
 //! # What is promised
@@ -26,12 +26,12 @@ use imbrex_core::plan::Place;
 use imbrex_core::plan::{Op, Plan, Record, Unit, Why};
 use imbrex_core::space::Zones;
 
-/// The most zones of a miniature, and the most blocks.
-pub const MOST_ZONES: u32 = 128;
-/// See [`MOST_ZONES`].
-pub const MOST_BLOCKS: u64 = 1 << 18;
+/// The most zones of a miniature.
+const MOST_ZONES: u32 = 128;
+/// The most blocks of a miniature.
+const MOST_BLOCKS: u64 = 1 << 18;
 /// Blocks that a zone has, where there are so many to follow.
-pub const FEWEST_OF_ZONE: u64 = 16;
+const FEWEST_OF_ZONE: u64 = 16;
 
 /// By what share less another setting has moved that is taken. A change costs: what lies on the zones is not as the other
 /// would have left it.
@@ -110,11 +110,6 @@ impl Miniatures {
         let mut new = Self { sample: Sample { group, groups }, zones, make, small: Vec::new(), chosen: first };
         new.small = (0..settings).map(|setting| new.begun(setting, &[])).collect();
         new
-    }
-
-    /// The number of the setting in use.
-    pub fn chosen(&self) -> usize {
-        self.chosen
     }
 
     /// The blocks that are followed.

@@ -197,7 +197,6 @@ fn the_cache_bounds_memory_and_the_journal() {
         let facts = |space: &Space| find(layer).unwrap().build(space, &toml::Table::new()).unwrap().facts();
         let (whole, cached) = (facts(&large(None)), facts(&large(Some(CACHE))));
         assert!(whole.memory.most > 30 << 30, "{layer} {:?}", whole.memory);
-        println!("{layer} {:?}", cached.memory);
         assert!(cached.memory.most < 72 << 20, "{layer} {:?}", cached.memory);
         let half_a_gib = facts(&large(Some(MapCache { pages: 1 << 17, ..CACHE }))).memory.most;
         assert!(half_a_gib < 5 << 28, "{layer} {half_a_gib}");
