@@ -101,7 +101,7 @@ pub fn ample_space() -> Space {
                 activation_ns: 50_000_000,
             },
         }),
-        home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: 1000 }),
+        home: Some(Home::behind(1000)),
         buffer_blocks: 256,
         spares_ram: false,
         map_cache: None,

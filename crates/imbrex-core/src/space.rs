@@ -95,8 +95,7 @@ impl Space {
     /// The space of a cache: a first device of `cache` blocks, and behind it a second one of `home` blocks.
     #[must_use]
     pub fn cached(self, cache: u64, home: u64) -> Self {
-        let home = Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home });
-        Self { conventional_blocks: cache, home, ..self }
+        Self { conventional_blocks: cache, home: Some(Home::behind(home)), ..self }
     }
 }
 
@@ -119,4 +118,30 @@ pub struct Home {
     pub start: Pba,
     /// How many blocks follow it.
     pub blocks: u64,
+    /// What it costs to write there.
+    pub costs: HomeCosts,
+}
+
+impl Home {
+    /// A second device of `blocks` blocks, of which no more is known.
+    #[must_use]
+    pub fn behind(blocks: u64) -> Self {
+        Self { start: Pba::new(Pba::DISK + 1, 0), blocks, costs: HomeCosts::default() }
+    }
+}
+
+/// What it costs to write to the device behind a cache. Layers decide by it, so it may not change while they run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct HomeCosts {
+    /// Pages that the cache's flash programs while the device behind it comes to a block. At least 1.
+    pub seek_pages: u32,
+    /// Whether a write into a zone rewrites what follows it there at once.
+    pub rewrites: bool,
+}
+
+impl Default for HomeCosts {
+    /// Flash on SATA before a disk that takes writes anywhere: 14 ms to come to a block, and 28 µs for a page.
+    fn default() -> Self {
+        Self { seek_pages: 500, rewrites: false }
+    }
 }

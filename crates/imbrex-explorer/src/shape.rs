@@ -322,7 +322,7 @@ fn stacked(journal: u32, buffer: u32, rules: Rules, dice: &mut Dice) -> Result<(
         bands: None,
         tracks: None,
         realms: None,
-        home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: disk.layer()?.capacity() }),
+        home: Some(Home::behind(disk.layer()?.capacity())),
         buffer_blocks: buffer,
         spares_ram: false,
         map_cache: None,

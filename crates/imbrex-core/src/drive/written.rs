@@ -23,6 +23,17 @@ pub enum DriveTiming {
     Flash(FlashTimes),
 }
 
+impl DriveTiming {
+    /// About how long the drive takes to write a block anywhere: a disk to come there, flash to program a page.
+    #[must_use]
+    pub fn write_ns(&self) -> u64 {
+        match self {
+            Self::Disk(mechanics) => mechanics.mean_access_ns(),
+            Self::Flash(flash) => flash.access(0, 1, true),
+        }
+    }
+}
+
 /// A preset as its text has it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

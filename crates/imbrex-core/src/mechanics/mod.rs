@@ -155,6 +155,13 @@ impl Mechanics {
         self.seek.ns(distance)
     }
 
+    /// The time in which the head comes to a sector anywhere, on average: a seek over a third of the cylinders, and half a
+    /// turn.
+    #[must_use]
+    pub fn mean_access_ns(&self) -> u64 {
+        self.seek_ns(self.cylinders() / 3) + self.spindle.turn_ns() / 2
+    }
+
     /// How many cylinders the head has travelled between accesses.
     #[must_use]
     pub const fn travelled(&self) -> u64 {

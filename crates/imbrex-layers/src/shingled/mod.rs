@@ -22,3 +22,9 @@ pub(crate) const LAYERS: &[LayerInfo] = &[
     dm_zoned::INFO,
     zone_ages::INFO,
 ];
+
+/// Whether a layer has nowhere to put a write aside, so that one into the middle of a zone rewrites what follows at once.
+#[must_use]
+pub fn rewrites(layer: &LayerInfo) -> bool {
+    layer.name == in_place::INFO.name
+}

@@ -15,8 +15,8 @@ pub struct FrontierArguments {
     /// frontier: try N settings of each layer on each workload, its defaults first; otherwise 12
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: Option<u32>,
-    /// frontier: only this table: logs, zones-small, zones, response, interlaced-80, interlaced-99 or caches; may be given
-    /// several times
+    /// frontier: only this table: logs, zones-small, zones, response, interlaced-80, interlaced-99, caches,
+    /// caches-response, caches-response-large or caches-response-sata; may be given several times
     #[arg(long = "table", value_name = "NAME", value_parser = table)]
     tables: Vec<&'static Table>,
 }

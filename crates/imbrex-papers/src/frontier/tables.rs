@@ -61,7 +61,7 @@ pub struct Table {
 const BANDS: &str = "disk_config={cache_blocks=2000,stream_blocks=1000000}";
 
 /// All of them, in the order in which they are shown.
-pub const TABLES: [Table; 7] = [
+pub const TABLES: [Table; 10] = [
     Table {
         name: "logs",
         title: "Logs on full disks: blocks moved",
@@ -145,6 +145,42 @@ pub const TABLES: [Table; 7] = [
         buffer: Some("0.1%"),
         is_dense: false,
         fixed: &[BANDS],
+    },
+    Table {
+        name: "caches-response",
+        title: "The same caches before the drive as it is, at the times of the workload: mean response",
+        counted: Counted::Response,
+        ours: Some("band-cache"),
+        others: spaces::TIMED_CACHES,
+        drive: "st8000as0002",
+        zones: None,
+        buffer: Some("0.1%"),
+        is_dense: false,
+        fixed: &[],
+    },
+    Table {
+        name: "caches-response-large",
+        title: "Caches of 1 % of the range: mean response",
+        counted: Counted::Response,
+        ours: Some("band-cache"),
+        others: spaces::TIMED_CACHES,
+        drive: "st8000as0002",
+        zones: None,
+        buffer: Some("1%"),
+        is_dense: false,
+        fixed: &[],
+    },
+    Table {
+        name: "caches-response-sata",
+        title: "Caches of 1 % of the range on flash as fast as on SATA: mean response",
+        counted: Counted::Response,
+        ours: Some("band-cache"),
+        others: spaces::TIMED_CACHES,
+        drive: "st8000as0002",
+        zones: None,
+        buffer: Some("1%"),
+        is_dense: false,
+        fixed: &["flash_drive=ssd-sata"],
     },
 ];
 

@@ -12,6 +12,7 @@ use super::simulation::Simulation;
 use super::stack_device::StackDevice;
 use super::sweep::Flushed;
 use imbrex_core::block::{Access, Pba, Request};
+use imbrex_core::space::HomeCosts;
 
 impl Device {
     /// The devices that the layers of `below` make of their drives, numbered from
@@ -19,6 +20,13 @@ impl Device {
     #[must_use]
     pub fn stack(below: Vec<Simulation>) -> Self {
         Self::of(below.into_iter().map(|device| Box::new(device) as Box<dyn StackDevice>).collect())
+    }
+
+    /// The same devices, of which a cache is told what it costs to write to the second one.
+    #[must_use]
+    pub fn costing(mut self, costs: HomeCosts) -> Self {
+        self.costs = costs;
+        self
     }
 }
 

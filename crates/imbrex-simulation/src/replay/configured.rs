@@ -172,7 +172,7 @@ pub(super) fn cache_space(cache_blocks: u32, home: u64) -> Space {
         bands: None,
         tracks: None,
         realms: None,
-        home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home }),
+        home: Some(Home::behind(home)),
         buffer_blocks: cache_blocks,
         spares_ram: false,
         map_cache: None,

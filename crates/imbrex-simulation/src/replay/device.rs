@@ -7,6 +7,7 @@ use super::stack_device::StackDevice;
 use imbrex_core::block::{self, Extent, Pba};
 use imbrex_core::media::{Illegal, Joined, Media};
 use imbrex_core::plan::Unit;
+use imbrex_core::space::HomeCosts;
 
 /// Bytes of a sector, the unit in which mechanics count.
 const SECTOR_BYTES: u32 = 512;
@@ -64,6 +65,8 @@ pub struct Device {
     position: u64,
     /// Whether accesses take no time and leave the head where it is.
     free_of_charge: bool,
+    /// Of a cache and what is behind it.
+    pub(super) costs: HomeCosts,
 }
 
 /// What an access comes to.
@@ -101,6 +104,7 @@ impl Device {
             emptying_ns: 0,
             position: 0,
             free_of_charge: false,
+            costs: HomeCosts::default(),
         }
     }
 
@@ -108,6 +112,11 @@ impl Device {
     #[must_use]
     pub fn media(&self) -> &dyn Media {
         &*self.media
+    }
+
+    /// What it costs a cache to write to the second of them.
+    pub(super) fn costs(&self) -> HomeCosts {
+        self.costs
     }
 
     /// The devices below, if this is a stack.

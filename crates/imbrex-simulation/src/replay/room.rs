@@ -9,7 +9,7 @@ use imbrex_core::drive::{DriveError, DrivePreset, DriveTiming};
 use imbrex_core::layer::{TranslationLayer, Unsafe};
 use imbrex_core::mechanics::{FlashTimes, Mechanics};
 use imbrex_core::recording::Recording;
-use imbrex_core::space::{Space, superblock_blocks};
+use imbrex_core::space::{Home, Space, superblock_blocks};
 use imbrex_engine::journal::Coding;
 use imbrex_engine::{JournalLength, JournalNeed};
 use imbrex_layers::LayerInfo;
@@ -152,7 +152,10 @@ fn beside_journal(whole: &Space, journal_blocks: u32, block_bytes: u32) -> Resul
 pub(super) fn whole(disk: &Device, buffer_blocks: u32) -> Space {
     let space = Space::of(disk.media(), buffer_blocks);
     match disk.below() {
-        [cache, home, ..] => space.cached(cache.capacity(), home.capacity()),
+        [cache, home, ..] => {
+            let space = space.cached(cache.capacity(), home.capacity());
+            Space { home: space.home.map(|home| Home { costs: disk.costs(), ..home }), ..space }
+        }
         _ => space,
     }
 }

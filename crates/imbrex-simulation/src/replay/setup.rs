@@ -19,6 +19,7 @@ use imbrex_core::buffer_size::BufferSize;
 use imbrex_core::drive::DrivePreset;
 use imbrex_core::media::Media;
 use imbrex_core::recording::Recording;
+use imbrex_core::space::HomeCosts;
 use imbrex_layers::below::BelowConfig;
 use imbrex_layers::{self as layers, LayerInfo};
 use imbrex_trace::{TraceSource, Workload};
@@ -108,7 +109,16 @@ fn stack(setup: &Setup<'_>, cache: &Configured<'_>, options: &ReplayOptions) -> 
         ..options
     };
     let disk = Setup { layer: disk_layer, config: &below.disk_config, buffer: below.disk_buffer, ..*setup };
-    Ok(Device::stack(vec![flash.simulation(&options)?, disk.simulation(&options)?]))
+    let costs = home_costs(flash.drive, disk.drive, disk_layer)?;
+    Ok(Device::stack(vec![flash.simulation(&options)?, disk.simulation(&options)?]).costing(costs))
+}
+
+/// What it costs to write to a disk behind flash.
+fn home_costs(flash: &DrivePreset, disk: &DrivePreset, disk_layer: &LayerInfo) -> Result<HomeCosts, ReplayError> {
+    let (page_ns, seek_ns) = (flash.timing()?.write_ns(), disk.timing()?.write_ns());
+    let pages = (seek_ns + page_ns / 2).checked_div(page_ns).unwrap_or(u64::MAX);
+    let seek_pages = u32::try_from(pages).unwrap_or(u32::MAX).max(1);
+    Ok(HomeCosts { seek_pages, rewrites: layers::shingled::rewrites(disk_layer) })
 }
 
 /// Notes when the measured part of a replay begins.
@@ -153,5 +163,22 @@ impl Simulation {
         let mut watch = Stopwatch { observer, begun: Instant::now() };
         let outcome = self.run(source, &mut watch)?;
         Ok(outcome.timed(watch.begun.elapsed().as_secs_f64()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A seek over a third of the cylinders takes 10 ms, and half a turn at 5980 rpm 5; a page takes 1.3 ms, and 28 µs.
+    #[test]
+    fn a_cache_knows_how_its_devices_compare() {
+        let drive = |name| DrivePreset::named(name).unwrap();
+        let costs = |flash, disk_layer| {
+            home_costs(&drive(flash), &drive("st8000as0002"), layers::find(disk_layer).unwrap()).unwrap()
+        };
+        assert_eq!(costs("ssd-pore", "skylight"), HomeCosts { seek_pages: 12, rewrites: false });
+        assert_eq!(costs("ssd-sata", "zone-ages"), HomeCosts { seek_pages: 543, rewrites: false });
+        assert_eq!(costs("ssd-pore", "in-place"), HomeCosts { seek_pages: 12, rewrites: true });
     }
 }

@@ -9,7 +9,7 @@ mod map;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use imbrex::block::{Extent, Lba, Pba};
+use imbrex::block::{Extent, Lba};
 use imbrex::drive::DrivePreset;
 use imbrex::layer::{Freed, Pressure, Step, TranslationLayer, UnitReport, Write};
 use imbrex::layers::{self, LayerInfo};
@@ -98,7 +98,7 @@ impl Bench {
         let media = drive(info.recording);
         let mut space = Space::of(media.as_ref(), 0);
         if info.recording == Recording::Cached {
-            space.home = Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: 1 << 17 });
+            space.home = Some(Home::behind(1 << 17));
             space.zones = None;
             space.conventional_blocks = 1 << 14;
         }

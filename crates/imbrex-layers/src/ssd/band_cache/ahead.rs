@@ -1,10 +1,9 @@
 //! How much room idle time makes, and how it is used.
 
-/// The part of the frames that idle time keeps without dirty blocks: flash has to copy less the fewer of its pages
-/// change.
-const PART: u32 = 2;
+use imbrex_core::space::HomeCosts;
+
 /// How long the disk has to be idle before that is used while there is enough room.
-const LONGEST_WAIT_NS: f64 = 500_000_000.0;
+const LONGEST_WAIT_NS: f64 = 1_000_000_000.0;
 
 /// What idle time is used for. The less room there is, the shorter are the gaps that are used.
 pub(super) struct Ahead {
@@ -12,9 +11,12 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// For a cache of `frames` frames.
-    pub fn new(frames: u32) -> Self {
-        Self { reserve: (frames / PART).max(1) }
+    /// For a cache of `frames` frames. The slower flash is, the fewer of its pages may change: it copies fewer then. Where
+    /// each write home rewrites a zone, much is to be gathered for one.
+    pub fn new(frames: u32, costs: HomeCosts) -> Self {
+        let all = u64::from(frames);
+        let stay = if costs.rewrites { all * 9 / 10 } else { (all * u64::from(costs.seek_pages) / 220).min(all / 5) };
+        Self { reserve: (frames - stay as u32).max(1) }
     }
 
     /// Whether idle time makes room where this is there.
@@ -33,11 +35,27 @@ impl Ahead {
 mod tests {
     use super::*;
 
+    fn ahead(frames: u32, seek_pages: u32, rewrites: bool) -> Ahead {
+        Ahead::new(frames, HomeCosts { seek_pages, rewrites })
+    }
+
     #[test]
     fn the_less_room_the_shorter_the_gaps() {
-        let ahead = Ahead::new(400);
-        assert_eq!([0, 50, 200, 300].map(|room| ahead.wait_ns(room)), [0, 7_812_500, 500_000_000, 500_000_000]);
-        assert_eq!([0, 199, 200, 400].map(|room| ahead.is_short(room)), [true, true, false, false]);
-        assert!(Ahead::new(1).is_short(0) && !Ahead::new(1).is_short(1));
+        let ahead = ahead(500, 500, false);
+        assert_eq!(
+            [0, 50, 200, 400, 500].map(|room| ahead.wait_ns(room)),
+            [0, 1_953_125, 125_000_000, 1_000_000_000, 1_000_000_000]
+        );
+        assert_eq!([0, 399, 400, 500].map(|room| ahead.is_short(room)), [true, true, false, false]);
+    }
+
+    #[test]
+    fn slow_flash_keeps_few_dirty_blocks_and_a_disk_that_rewrites_many() {
+        let reserve = |seek_pages, rewrites| ahead(1000, seek_pages, rewrites).reserve;
+        assert_eq!([reserve(11, false), reserve(44, false), reserve(500, false)], [950, 800, 800]);
+        assert_eq!([reserve(11, true), reserve(500, true)], [100, 100]);
+        let small = ahead(1, 11, false);
+        assert!(small.is_short(0) && !small.is_short(1));
+        assert!(!ahead(1, u32::MAX, true).is_short(1));
     }
 }

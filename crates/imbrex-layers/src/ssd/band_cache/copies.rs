@@ -5,13 +5,11 @@ use crate::parts::replacement::ghosts::Ghosts;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
+use imbrex_core::space::HomeCosts;
 
-/// The longest run that is admitted: a longer one is read from a disk in about the time that flash needs for it.
-const LONGEST: u32 = 16;
-/// The part of the frames that is written while a clean block waits for its next use.
-const STAYS: u32 = 8;
-/// The part of the frames that may be written between two reads of a single block, for it to be admitted.
-const RETURNS: u32 = 8;
+/// Blocks that flash may write, in all frames' worth, while a copy that took a page waits for its next use and saves a
+/// seek: pages of a seek over these.
+const PAYS: u32 = 88;
 /// The part of the frames for which blocks are remembered that were read from home.
 const REMEMBERED: u32 = 2;
 /// Over so many runs it is averaged how many are of blocks that were read before.
@@ -22,6 +20,10 @@ const WHOLE: u32 = 1 << 16;
 /// The clean blocks, and the blocks that were read from home last.
 pub(super) struct Copies {
     frames: u32,
+    /// The longest run that is admitted: a longer one is read from a disk in about the time that flash needs for it.
+    longest: u32,
+    /// Blocks that may be written between two reads of a block for a copy of it to pay.
+    pays: u64,
     /// Frames of clean blocks, from the least to the most recently used one.
     order: RecencyList,
     /// By frame: when its block was last used, in blocks that the host has written.
@@ -39,10 +41,12 @@ pub(super) struct Copies {
 
 impl Copies {
     /// None in `frames` frames.
-    pub fn new(frames: u32) -> Self {
+    pub fn new(frames: u32, costs: HomeCosts) -> Self {
         let remembered = frames.div_ceil(REMEMBERED);
         Self {
             frames,
+            longest: costs.seek_pages,
+            pays: u64::from(frames) * u64::from(costs.seek_pages) / u64::from(PAYS),
             order: RecencyList::new(frames),
             used: vec![0; frames as usize],
             missed: Ghosts::new(1, remembered),
@@ -79,7 +83,7 @@ impl Copies {
     #[inline]
     pub fn stale(&self) -> Option<u32> {
         let age = |frame: u32| self.now.wrapping_sub(self.used[frame as usize]);
-        self.order.oldest().filter(|&frame| age(frame) > self.frames / STAYS)
+        self.order.oldest().filter(|&frame| age(frame) > self.paid_within(1))
     }
 
     /// The host has written a block into a frame.
@@ -123,15 +127,22 @@ impl Copies {
     /// The host reads `run` from home. Whether it is worth frames.
     pub fn admit(&mut self, run: Extent<Lba>) -> bool {
         self.last = Lba(run.end().0 - 1);
-        if run.blocks > LONGEST {
+        if run.blocks > self.longest {
             return false;
         }
-        let most = self.frames / RETURNS / run.blocks;
+        let most = self.paid_within(run.blocks);
         let soon = run.iter().map(|lba| u32::from(self.note_missed(lba).is_some_and(|gap| gap <= most))).sum::<u32>();
         let returns = 2 * soon >= run.blocks;
         let is_admitted = returns || self.returning >= WHOLE / 2;
         self.note_run(returns);
         is_admitted
+    }
+
+    /// Blocks that may be written between two reads of a run for a copy of it to pay: a run saves one seek, and takes a
+    /// page for each of its blocks.
+    #[inline]
+    fn paid_within(&self, run: u32) -> u32 {
+        (self.pays / u64::from(run)).min(self.frames.into()) as u32
     }
 
     /// A block is read from home; how many blocks were written since it was last, if that is known.
@@ -174,13 +185,16 @@ mod tests {
 
     const FRAMES: u32 = 800;
 
+    /// Flash that programs 11 pages while a disk comes to a block.
+    const SLOW: HomeCosts = HomeCosts { seek_pages: 11, rewrites: false };
+
     fn run(start: u64, blocks: u32) -> Extent<Lba> {
         Extent::new(Lba(start), blocks)
     }
 
     /// Whether a run is admitted that was read before, with so many blocks written since.
     fn returns(blocks: u32, written: u32) -> bool {
-        let mut copies = Copies::new(FRAMES);
+        let mut copies = Copies::new(FRAMES, SLOW);
         assert!(!copies.admit(run(50, blocks)), "it is read for the first time");
         (0..written).for_each(|_| copies.written());
         copies.admit(run(50, blocks))
@@ -190,13 +204,25 @@ mod tests {
     fn what_is_read_again_soon_is_admitted_and_the_sooner_the_longer_it_is() {
         assert!(returns(1, 100) && !returns(1, 101));
         assert!(returns(10, 10) && !returns(10, 11));
-        assert!(returns(16, 6) && !returns(17, 0));
+        assert!(returns(11, 9) && !returns(12, 0));
+    }
+
+    #[test]
+    fn fast_flash_takes_longer_runs_and_keeps_them_longer() {
+        let returns = |blocks, written| {
+            let mut copies = Copies::new(FRAMES, HomeCosts::default());
+            copies.admit(run(50, blocks));
+            (0..written).for_each(|_| copies.written());
+            copies.admit(run(50, blocks))
+        };
+        assert!(returns(1, FRAMES) && !returns(1, FRAMES + 1), "the frames are written once");
+        assert!(returns(100, 45) && !returns(100, 46));
     }
 
     #[test]
     fn half_of_a_run_is_enough() {
         let admitted = |before: u32| {
-            let mut copies = Copies::new(FRAMES);
+            let mut copies = Copies::new(FRAMES, SLOW);
             copies.admit(run(50, before));
             copies.admit(run(50, 8))
         };
@@ -205,7 +231,7 @@ mod tests {
 
     #[test]
     fn where_reads_return_all_are_admitted() {
-        let mut copies = Copies::new(FRAMES);
+        let mut copies = Copies::new(FRAMES, SLOW);
         let hits = |copies: &mut Copies, runs: u64| (0..runs).for_each(|i| copies.read(Lba(1000 * i), 7));
         hits(&mut copies, 100);
         assert!(!copies.admit(run(50, 1)), "the block in the frame is dirty");
@@ -221,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_is_not_used_while_an_eighth_is_written_is_stale() {
-        let mut copies = Copies::new(FRAMES);
+        let mut copies = Copies::new(FRAMES, SLOW);
         (0..2).for_each(|frame| copies.add(frame));
         (0..100).for_each(|_| copies.written());
         assert_eq!(copies.stale(), None);

@@ -8,7 +8,7 @@
 //! Flash erases many pages at a time and copies what still counts. Where as many of its pages change as there may be,
 //! each page written costs several. So a frame is worth its block only if that is read again before the flash has been
 //! written a good part of once: copies of what was read are made for blocks that come back so soon, and leave when they
-//! do not (`copies`). For the same reason idle time writes dirty blocks home until half of the frames are without one
+//! do not (`copies`). For the same reason idle time writes dirty blocks home until most frames are without one
 //! (`ahead`), and blocks take the lowest free frames. Where blocks are seldom written again they take the frames in
 //! turn instead: what was written together dies together, and leaves together unless units hold much more.
 //!
@@ -18,8 +18,11 @@
 //! more leave together (`pace`).
 //!
 //! # What goes past
-//! Streams, and long runs while a good part of the frames is dirty (`past`): flash writes them block by block, a disk in
-//! about the time of one.
+//! Streams and long runs (`past`): flash writes them block by block, a disk in about the time of one.
+//!
+//! # How flash and disk compare
+//! All three go by the pages that flash programs in the time of a seek. Before a disk that rewrites a zone for each write
+//! nothing goes past, and little leaves in idle time.
 //!
 //! # State
 //! - durable: that of every flash cache (`flash_cache/`);
@@ -50,7 +53,7 @@ use imbrex_core::config::Configuration;
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
 use imbrex_core::recording::Recording;
-use imbrex_core::space::Space;
+use imbrex_core::space::{HomeCosts, Space};
 use pace::Pace;
 use past::Past;
 use units::Units;
@@ -77,8 +80,8 @@ struct BandCacheConfig {
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<BandCache>, ConfigError> {
     let BandCacheConfig { cache, .. } = INFO.read(config)?;
-    let blocks = space.home.map_or(0, |home| home.blocks);
-    FlashCache::new(&INFO, space, cache, |frames| BandCache::new(blocks, frames))
+    let (blocks, costs) = space.home.map_or_else(Default::default, |home| (home.blocks, home.costs));
+    FlashCache::new(&INFO, space, cache, |frames| BandCache::new(blocks, frames, costs))
 }
 
 /// The part of a step that blocks are which leave together, so that what is left of the last unit needs no step of its
@@ -92,14 +95,10 @@ const HIT: u32 = 64;
 const RARE: u32 = HIT * WRITES / 4;
 
 /// Dirty blocks of a unit, on average, from which on units are worth the holes that they leave.
-const MANY: u32 = 8;
-
-/// The part of the frames with dirty blocks from which on a cache is pressed.
-const PRESSED: u32 = 4;
+const MANY: u32 = 4;
 
 /// Any block takes any frame; few frames are used, and dirty blocks leave by units.
 struct BandCache {
-    frames: u32,
     free: FreeSlots,
     /// The frame behind the one that was taken last.
     next: u32,
@@ -123,16 +122,15 @@ fn dirty(frames: &Frames) -> impl Iterator<Item = (u32, Lba)> {
 }
 
 impl BandCache {
-    fn new(blocks: u64, frames: u32) -> Self {
+    fn new(blocks: u64, frames: u32, costs: HomeCosts) -> Self {
         Self {
-            frames,
             free: FreeSlots::all(frames),
             next: 0,
             hits: 0,
-            copies: Copies::new(frames),
+            copies: Copies::new(frames, costs),
             units: Units::new(frames, blocks),
-            past: Past::new(),
-            ahead: Ahead::new(frames),
+            past: Past::new(costs),
+            ahead: Ahead::new(frames, costs),
             pace: Pace::new(frames),
         }
     }
@@ -233,8 +231,7 @@ impl Policy for BandCache {
     }
 
     fn goes_past(&self, run: Extent<Lba>) -> bool {
-        let is_pressed = self.units.dirty() >= self.frames / PRESSED;
-        self.past.takes(run.blocks, is_pressed)
+        self.past.takes(run.blocks)
     }
 
     fn is_admitted(&mut self, run: Extent<Lba>) -> bool {
@@ -257,7 +254,7 @@ impl Policy for BandCache {
     fn recovered(&mut self, frames: &Frames) {
         self.copies.clear();
         self.units.clear();
-        self.past = Past::new();
+        self.past.clear();
         self.pace.rests();
         (self.next, self.hits) = (0, 0);
         for frame in 0..frames.count() {

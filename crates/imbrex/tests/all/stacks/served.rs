@@ -37,7 +37,7 @@ pub fn setup_of(make: impl Fn(&Space) -> Box<dyn TranslationLayer> + Send + 'sta
         bands: None,
         tracks: None,
         realms: None,
-        home: Some(Home { start: Pba::new(SECOND, 0), blocks: u64::from(blocks) }),
+        home: Some(Home { start: Pba::new(SECOND, 0), ..Home::behind(blocks.into()) }),
         buffer_blocks: blocks,
         spares_ram: false,
         map_cache: None,

@@ -12,6 +12,7 @@ use imbrex::replay::{ReplayOptions, Setup, replay};
 use super::{Settings, mixed, requests};
 use crate::counts::in_place::InPlace;
 use crate::counts::model::{self, Disk, Model};
+use crate::fixture::two_devices::SLOW_FLASH;
 
 /// Of the drive that is called small-zoned, which is full.
 const ZONE_BLOCKS: u64 = 1024;
@@ -27,7 +28,7 @@ fn modelled(layer: &str, config: &toml::Table, frames: u64, accesses: &[(Access,
     let disk = Disk { zone_blocks: ZONE_BLOCKS, pointer, buffered, padding, direct_first: true, counts };
     let mut home = InPlace { disk, gathers: true, pads: false };
     let is_flushed = config.get("flush_home").is_some_and(|v| v.as_bool() == Some(true));
-    let mut cache = super::model(layer, &Settings(config), frames);
+    let mut cache = super::model(layer, &Settings(config), frames, SLOW_FLASH);
     let mut reclaims = 0;
     for &(access, at) in accesses {
         if access == Access::Read {

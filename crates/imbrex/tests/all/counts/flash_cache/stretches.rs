@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::places::Places;
 use super::{Model, Settings, write_back};
 use crate::fixture::two_devices::Counts;
+use imbrex::space::HomeCosts;
 
 /// Blocks of a unit.
 const UNIT: u64 = 8192;
@@ -15,6 +16,10 @@ const WHOLE: u64 = 65_536;
 
 pub struct Stretches {
     frames: u64,
+    /// Pages that the flash programs while the disk comes to a block.
+    seek: u64,
+    /// Whether the disk rewrites a zone for each write.
+    rewrites: bool,
     step: u64,
     allocates: bool,
     /// Dirty blocks, and after how many uses of blocks each was used last.
@@ -42,9 +47,11 @@ pub struct Stretches {
 }
 
 impl Stretches {
-    pub fn new(settings: &Settings, frames: u64) -> Self {
+    pub fn new(settings: &Settings, frames: u64, costs: HomeCosts) -> Self {
         Self {
             frames,
+            seek: costs.seek_pages.into(),
+            rewrites: costs.rewrites,
             step: settings.number("step_blocks", 4096),
             allocates: settings.flag("read_allocate"),
             dirty: BTreeMap::new(),
@@ -115,7 +122,7 @@ impl Stretches {
     fn choose(&mut self) {
         let (together, most) = (self.together.unwrap_or(FEWEST), self.most_together());
         let mut units: BTreeSet<u64> = self.dirty.keys().map(|block| block / UNIT).collect();
-        if self.is_rare() && together < most && self.dirty.len() < 8 * units.len() {
+        if self.is_rare() && together < most && self.dirty.len() < 4 * units.len() {
             self.leaving.extend(self.places.oldest(self.dirty.keys().copied(), together as usize));
             return;
         }
@@ -137,8 +144,19 @@ impl Stretches {
     }
 
     fn goes_past(&self, run: u64) -> bool {
-        let is_pressed = self.dirty.len() as u64 >= self.frames / 4;
-        self.stream.1 > 1024 || (is_pressed && run >= 32)
+        !self.rewrites && (self.stream.1 > 1024 || run > self.seek)
+    }
+
+    /// Blocks that may be written before a run of so many has to come back.
+    fn within(&self, run: u64) -> u64 {
+        self.frames.min(self.frames * self.seek / 88 / run)
+    }
+
+    /// Frames that idle time makes free, or of clean blocks.
+    fn reserve(&self) -> u64 {
+        let dirty =
+            if self.rewrites { self.frames * 9 / 10 } else { (self.frames / 5).min(self.frames * self.seek / 220) };
+        (self.frames - dirty).max(1)
     }
 
     /// Writes blocks from the front; where it has to wait for a frame.
@@ -177,7 +195,7 @@ impl Stretches {
     }
 
     fn drop_stale(&mut self) {
-        let is_stale = |&&(_, used): &&(u64, u64)| self.written - used > self.frames / 8;
+        let is_stale = |&&(_, used): &&(u64, u64)| self.written - used > self.within(1);
         let stale = self.clean.iter().take_while(is_stale).count();
         for (block, _) in self.clean.drain(..stale) {
             self.places.give_up(block);
@@ -215,14 +233,14 @@ impl Stretches {
     /// Whether a run that is read from home is worth frames.
     fn admits(&mut self, first: u64, blocks: u64) -> bool {
         self.last_read = Some(first + blocks - 1);
-        if blocks > 16 {
+        if blocks > self.seek {
             return false;
         }
         let mut soon = 0;
         for block in first..first + blocks {
             if let Some(place) = self.missed.iter().position(|&(missed, _)| missed == block) {
                 let (_, time) = self.missed.remove(place);
-                soon += u64::from(self.written - time <= self.frames / 8 / blocks);
+                soon += u64::from(self.written - time <= self.within(blocks));
             }
             self.missed.push((block, self.written));
             if self.missed.len() as u64 > self.frames.div_ceil(2) {
@@ -277,7 +295,7 @@ impl Model for Stretches {
     fn idle(&mut self) {
         if self.leaving.is_empty() {
             self.together = None;
-            if self.frames - (self.dirty.len() as u64) < (self.frames / 2).max(1) {
+            if self.frames - (self.dirty.len() as u64) < self.reserve() {
                 self.choose();
             }
         }
