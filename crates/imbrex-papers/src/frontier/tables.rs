@@ -60,6 +60,19 @@ pub struct Table {
 /// As little before bands as makes what leaves the flash matter, and no streams past it, for which no bound holds.
 const BANDS: &str = "disk_config={cache_blocks=2000,stream_blocks=1000000}";
 
+const CACHES_RESPONSE: Table = Table {
+    name: "caches-response",
+    title: "The same caches before the drive as it is, at the times of the workload: mean response",
+    counted: Counted::Response,
+    ours: Some("band-cache"),
+    others: spaces::TIMED_CACHES,
+    drive: "st8000as0002",
+    zones: None,
+    buffer: Some("0.1%"),
+    is_dense: false,
+    fixed: &[],
+};
+
 /// All of them, in the order in which they are shown.
 pub const TABLES: [Table; 10] = [
     Table {
@@ -146,41 +159,19 @@ pub const TABLES: [Table; 10] = [
         is_dense: false,
         fixed: &[BANDS],
     },
-    Table {
-        name: "caches-response",
-        title: "The same caches before the drive as it is, at the times of the workload: mean response",
-        counted: Counted::Response,
-        ours: Some("band-cache"),
-        others: spaces::TIMED_CACHES,
-        drive: "st8000as0002",
-        zones: None,
-        buffer: Some("0.1%"),
-        is_dense: false,
-        fixed: &[],
-    },
+    CACHES_RESPONSE,
     Table {
         name: "caches-response-large",
         title: "Caches of 1 % of the range: mean response",
-        counted: Counted::Response,
-        ours: Some("band-cache"),
-        others: spaces::TIMED_CACHES,
-        drive: "st8000as0002",
-        zones: None,
         buffer: Some("1%"),
-        is_dense: false,
-        fixed: &[],
+        ..CACHES_RESPONSE
     },
     Table {
         name: "caches-response-sata",
         title: "Caches of 1 % of the range on flash as fast as on SATA: mean response",
-        counted: Counted::Response,
-        ours: Some("band-cache"),
-        others: spaces::TIMED_CACHES,
-        drive: "st8000as0002",
-        zones: None,
         buffer: Some("1%"),
-        is_dense: false,
         fixed: &["flash_drive=ssd-sata"],
+        ..CACHES_RESPONSE
     },
 ];
 

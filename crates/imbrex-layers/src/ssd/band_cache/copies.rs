@@ -7,8 +7,8 @@ use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
 use imbrex_core::space::HomeCosts;
 
-/// Blocks that flash may write, in all frames' worth, while a copy that took a page waits for its next use and saves a
-/// seek: pages of a seek over these.
+/// A copy takes a page, and saves a seek when its block is read again. It pays if, until then, the flash has written all
+/// frames no more often than a seek has pages, over this.
 const PAYS: u32 = 88;
 /// The part of the frames for which blocks are remembered that were read from home.
 const REMEMBERED: u32 = 2;
