@@ -65,7 +65,7 @@ pub struct Device {
     position: u64,
     /// Whether accesses take no time and leave the head where it is.
     free_of_charge: bool,
-    /// Of a cache and what is behind it.
+    /// What it costs a cache to write to the second device of a stack.
     pub(super) costs: HomeCosts,
 }
 
@@ -112,11 +112,6 @@ impl Device {
     #[must_use]
     pub fn media(&self) -> &dyn Media {
         &*self.media
-    }
-
-    /// What it costs a cache to write to the second of them.
-    pub(super) fn costs(&self) -> HomeCosts {
-        self.costs
     }
 
     /// The devices below, if this is a stack.

@@ -154,7 +154,7 @@ pub(super) fn whole(disk: &Device, buffer_blocks: u32) -> Space {
     match disk.below() {
         [cache, home, ..] => {
             let space = space.cached(cache.capacity(), home.capacity());
-            Space { home: space.home.map(|home| Home { costs: disk.costs(), ..home }), ..space }
+            Space { home: space.home.map(|home| Home { costs: disk.costs, ..home }), ..space }
         }
         _ => space,
     }

@@ -2,6 +2,12 @@
 
 use imbrex_core::space::HomeCosts;
 
+/// Idle time leaves as large a part of the frames dirty as a seek has pages, over this.
+const DIRTY: u64 = 220;
+/// The largest part that it leaves dirty.
+const MOST_DIRTY: u64 = 5;
+/// The part that it makes room in before a disk that rewrites.
+const BARE: u64 = 10;
 /// How long the disk has to be idle before that is used while there is enough room.
 const LONGEST_WAIT_NS: f64 = 1_000_000_000.0;
 
@@ -15,8 +21,11 @@ impl Ahead {
     /// each write home rewrites a zone, much is to be gathered for one.
     pub fn new(frames: u32, costs: HomeCosts) -> Self {
         let all = u64::from(frames);
-        let stay = if costs.rewrites { all * 9 / 10 } else { (all * u64::from(costs.seek_pages) / 220).min(all / 5) };
-        Self { reserve: (frames - stay as u32).max(1) }
+        let dirty = match costs.rewrites {
+            true => all * (BARE - 1) / BARE,
+            false => (all * u64::from(costs.seek_pages) / DIRTY).min(all / MOST_DIRTY),
+        };
+        Self { reserve: (frames - dirty as u32).max(1) }
     }
 
     /// Whether idle time makes room where this is there.

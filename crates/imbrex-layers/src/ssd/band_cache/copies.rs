@@ -7,8 +7,8 @@ use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
 use imbrex_core::space::HomeCosts;
 
-/// A copy takes a page, and saves a seek when its block is read again. It pays if, until then, the flash has written all
-/// frames no more often than a seek has pages, over this.
+/// A copy takes a page, and saves a seek when its block is read again. It pays if the flash has not written more than all
+/// frames × pages of a seek ÷ this until then.
 const PAYS: u32 = 88;
 /// The part of the frames for which blocks are remembered that were read from home.
 const REMEMBERED: u32 = 2;
@@ -181,12 +181,10 @@ impl Copies {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SLOW;
     use super::*;
 
     const FRAMES: u32 = 800;
-
-    /// Flash that programs 11 pages while a disk comes to a block.
-    const SLOW: HomeCosts = HomeCosts { seek_pages: 11, rewrites: false };
 
     fn run(start: u64, blocks: u32) -> Extent<Lba> {
         Extent::new(Lba(start), blocks)

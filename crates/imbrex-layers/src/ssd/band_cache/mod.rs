@@ -97,6 +97,10 @@ const RARE: u32 = HIT * WRITES / 4;
 /// Dirty blocks of a unit, on average, from which on units are worth the holes that they leave.
 const MANY: u32 = 4;
 
+/// Flash that programs 11 pages while a disk comes to a block.
+#[cfg(test)]
+const SLOW: HomeCosts = HomeCosts { seek_pages: 11, rewrites: false };
+
 /// Any block takes any frame; few frames are used, and dirty blocks leave by units.
 struct BandCache {
     free: FreeSlots,

@@ -46,9 +46,8 @@ impl Past {
 
 #[cfg(test)]
 mod tests {
+    use super::super::SLOW;
     use super::*;
-
-    const SLOW: HomeCosts = HomeCosts { seek_pages: 11, rewrites: false };
 
     fn written(costs: HomeCosts, runs: &[(u64, u32)]) -> Past {
         let mut past = Past::new(costs);
