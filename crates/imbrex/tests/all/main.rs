@@ -5,6 +5,7 @@
 mod ahead;
 mod architecture;
 mod bands;
+mod built_once;
 mod checkpoint;
 mod cleaning;
 mod commits;
