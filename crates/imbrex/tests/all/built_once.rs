@@ -3,12 +3,13 @@
 //! A crate that gains a feature in the second build is compiled again, with all that stands on it.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::process::Command;
 
 /// The crates of a build, each with its features. `edges` are the kinds of dependencies that are followed.
 fn crates(edges: &str, chosen: &[&str]) -> BTreeSet<String> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["tree", "--frozen", "--prefix", "none", "--no-dedupe", "--format", "{p} {f}", "--edges", edges]);
+    cargo.args(["tree", "--locked", "--prefix", "none", "--no-dedupe", "--format", "{p} {f}", "--edges", edges]);
     let output = cargo.args(chosen).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
@@ -31,6 +32,9 @@ fn the_package_for_python_stands_on_what_the_tests_do() {
 
 #[test]
 fn papers_and_benchmarks_stand_on_what_the_first_command_does() {
+    let steps = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../checks/steps.toml")).unwrap();
+    assert!(steps.contains(" -p imbrex-cli --no-default-features -- compare"), "it is built in another way now");
+    assert!(steps.contains(" -p imbrex-cli --no-default-features --features bench,papers"), "as are these");
     let program = ["--package", "imbrex-cli", "--no-default-features"];
     let first = crates("normal,build", &program);
     let all = crates("normal,build", &[&program[..], &["--features", "bench,papers"]].concat());

@@ -21,9 +21,10 @@ impl Ahead {
     /// each write home rewrites a zone, much is to be gathered for one.
     pub fn new(frames: u32, costs: HomeCosts) -> Self {
         let all = u64::from(frames);
-        let dirty = match costs.rewrites {
-            true => all * (BARE - 1) / BARE,
-            false => (all * u64::from(costs.seek_pages) / DIRTY).min(all / MOST_DIRTY),
+        let dirty = if costs.rewrites {
+            all * (BARE - 1) / BARE
+        } else {
+            (all * u64::from(costs.seek_pages) / DIRTY).min(all / MOST_DIRTY)
         };
         Self { reserve: (frames - dirty as u32).max(1) }
     }
