@@ -23,5 +23,6 @@ pub mod random;
 pub mod recording;
 pub mod samples;
 pub mod space;
+pub mod spatial_sample;
 pub mod tracks;
 pub mod zones;

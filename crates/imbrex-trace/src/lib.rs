@@ -36,6 +36,7 @@ pub use compression::Compression;
 use derived::dense::Dense;
 use derived::held::Held;
 use derived::prepopulated::Prepopulated;
+use derived::sampled::Sampled;
 pub use doubts::doubt;
 pub use error::{Position, Problem, TraceError};
 pub use folder::traces_in;
@@ -176,6 +177,8 @@ pub enum Workload {
     Profile(Box<Profile>),
     /// Another workload with its written blocks side by side, see [`derived`].
     Dense(Box<Dense>),
+    /// A part of the blocks of another workload, see [`derived`].
+    Sampled(Box<Sampled>),
     /// Another workload behind writes of its own in another order, see [`derived`].
     Prepopulated(Box<Prepopulated>),
     /// Some of the requests of another workload, held in memory, see [`derived`].
@@ -192,6 +195,7 @@ impl Workload {
             Self::Synthetic(spec) => Ok(Box::new(Generator::new(spec)?)),
             Self::Profile(profile) => Ok(Box::new(ProfileSource::new(profile)?)),
             Self::Dense(dense) => Ok(Box::new(dense.open()?)),
+            Self::Sampled(sampled) => Ok(Box::new(sampled.open()?)),
             Self::Prepopulated(prepopulated) => Ok(Box::new(prepopulated.open()?)),
             Self::Held(held) => Ok(Box::new(held.open())),
             Self::Provided(provided) => provided.open(),
@@ -206,9 +210,11 @@ impl Workload {
     /// Reads `source`, which is this workload or the beginning of it, to its end.
     pub fn range_of(&self, source: &mut dyn TraceSource) -> Result<TraceRange, TraceError> {
         let mut range = TraceRange::of(source)?;
-        // A short run may miss the end of what is specified; a profile's first new extent lies there.
-        if let Self::Synthetic(spec) = self {
-            range.range_bytes = spec.range_bytes;
+        match self {
+            // A short run may miss the end of what is specified; a profile's first new extent lies there.
+            Self::Synthetic(spec) => range.range_bytes = spec.range_bytes,
+            Self::Sampled(sampled) => range.range_bytes = sampled.range_bytes(),
+            _ => {}
         }
         Ok(range)
     }
@@ -220,6 +226,7 @@ impl Workload {
             Self::File(file) => Some(file),
             Self::Synthetic(_) | Self::Profile(_) | Self::Provided(_) => None,
             Self::Dense(dense) => dense.original().file(),
+            Self::Sampled(sampled) => sampled.original().file(),
             Self::Prepopulated(prepopulated) => prepopulated.original().file(),
             Self::Held(held) => held.original().file(),
         }
@@ -233,6 +240,7 @@ impl Workload {
             Self::Synthetic(spec) => Some(spec.seed),
             Self::Profile(profile) => Some(profile.seed),
             Self::Dense(dense) => dense.original().seed(),
+            Self::Sampled(sampled) => sampled.original().seed(),
             Self::Prepopulated(prepopulated) => prepopulated.original().seed(),
             Self::Held(held) => held.original().seed(),
         }
@@ -241,7 +249,12 @@ impl Workload {
     /// Draws from `seed`; changes nothing about a file, nor about what was made from another workload.
     pub fn set_seed(&mut self, seed: u64) {
         match self {
-            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Held(_) | Self::Provided(_) => {}
+            Self::File(_)
+            | Self::Dense(_)
+            | Self::Sampled(_)
+            | Self::Prepopulated(_)
+            | Self::Held(_)
+            | Self::Provided(_) => {}
             Self::Synthetic(spec) => spec.seed = seed,
             Self::Profile(profile) => profile.seed = seed,
         }
@@ -250,7 +263,12 @@ impl Workload {
     /// Generates `requests` requests; changes nothing about a file, nor about what was made from another workload.
     pub fn set_requests(&mut self, requests: u64) {
         match self {
-            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Held(_) | Self::Provided(_) => {}
+            Self::File(_)
+            | Self::Dense(_)
+            | Self::Sampled(_)
+            | Self::Prepopulated(_)
+            | Self::Held(_)
+            | Self::Provided(_) => {}
             Self::Synthetic(spec) => spec.requests = requests,
             Self::Profile(profile) => profile.shortened = Some(requests),
         }

@@ -25,6 +25,7 @@ use imbrex_core::memory::Memory;
 use imbrex_core::plan::Place;
 use imbrex_core::plan::{Op, Plan, Record, Unit, Why};
 use imbrex_core::space::Zones;
+use imbrex_core::spatial_sample::SpatialSample;
 
 /// The most zones of a miniature.
 const MOST_ZONES: u32 = 128;
@@ -37,43 +38,12 @@ const FEWEST_OF_ZONE: u64 = 16;
 /// would have left it.
 const MARGIN: f64 = 0.01;
 
-/// 2^64 by the golden ratio: its multiples spread evenly.
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-
-/// One block of each group of neighbours. Of the n-th group it is the block at n times the golden ratio, of which only
-/// the fraction counts. A rest of fewer neighbours has none.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Sample {
-    /// How many neighbours a group has.
-    pub group: u64,
-    /// How many groups there are.
-    pub groups: u64,
-}
-
-impl Sample {
-    /// The block of a group: each stands where no period of the workload is likely to.
-    pub fn block(self, group: u64) -> Lba {
-        let fraction = group.wrapping_mul(GOLDEN) >> 32;
-        Lba(group * self.group + ((fraction * self.group) >> 32))
-    }
-
-    /// The groups whose blocks are in `at`, by their numbers.
-    pub fn among(self, at: Extent<Lba>) -> Extent<Lba> {
-        let (mut first, mut end) = (at.start.0 / self.group, self.groups.min((at.end().0 - 1) / self.group + 1));
-        // Of the groups between, all blocks are there.
-        let is_out = |group: u64| !at.contains(self.block(group));
-        first += u64::from(first < end && is_out(first));
-        end -= u64::from(first < end && is_out(end - 1));
-        Extent::between(Lba(first), Lba(end.max(first)))
-    }
-}
-
 /// Makes the layer with the setting of a number, over these zones and with so many blocks of the host.
 pub type Make = Box<dyn Fn(usize, Zones, u64) -> Box<dyn TranslationLayer> + Send>;
 
 /// The miniatures, and the setting in use.
 pub struct Miniatures {
-    sample: Sample,
+    sample: SpatialSample,
     zones: Zones,
     make: Make,
     small: Vec<Small>,
@@ -107,13 +77,13 @@ impl Miniatures {
         let small = u64::from(count) * u64::from(zone_blocks);
         let groups = (u128::from(capacity) * u128::from(small) / u128::from(blocks)).max(1) as u64;
         let zones = Zones { first: Unit::disk(0), count, zone_blocks };
-        let mut new = Self { sample: Sample { group, groups }, zones, make, small: Vec::new(), chosen: first };
+        let mut new = Self { sample: SpatialSample { group, groups }, zones, make, small: Vec::new(), chosen: first };
         new.small = (0..settings).map(|setting| new.begun(setting, &[])).collect();
         new
     }
 
     /// The blocks that are followed.
-    pub fn sample(&self) -> Sample {
+    pub fn sample(&self) -> SpatialSample {
         self.sample
     }
 
@@ -224,30 +194,5 @@ impl Small {
             }
         }
         self.plan.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_of_each_group_is_followed() {
-        for group in [1, 3, 64] {
-            let sample = Sample { group, groups: 100 };
-            let of = |start, blocks| sample.among(Extent::new(Lba(start), blocks)).iter().map(|lba| lba.0);
-            let all: Vec<u64> = (0..100 * group + 20).flat_map(|lba| of(lba, 1)).collect();
-            assert_eq!(all, (0..100).collect::<Vec<_>>());
-            let runs: Vec<u64> = (0..10 * group + 2).flat_map(|run| of(10 * run, 10)).collect();
-            assert_eq!(runs, all);
-        }
-    }
-
-    #[test]
-    fn followed_blocks_are_spread_evenly() {
-        let sample = Sample { group: 64, groups: 8000 };
-        let mut counts = [0; 8];
-        (0..8000).for_each(|group| counts[(sample.block(group).0 % 64 / 8) as usize] += 1);
-        assert!(counts.iter().all(|count| (990..1010).contains(count)), "{counts:?}");
     }
 }

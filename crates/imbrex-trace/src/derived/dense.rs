@@ -186,25 +186,12 @@ impl TraceSource for DenseSource {
     }
 
     fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
-        loop {
-            self.source.fill(batch, limit)?;
-            let read = batch.len();
-            batch.retain_mut(|request| match self.numbering.renumbered(request) {
-                Some(dense) => {
-                    *request = dense;
-                    true
-                }
-                None => false,
-            });
-            self.unwritten += (read - batch.len()) as u64;
-            if let Some(first) = batch.first() {
-                let begins_ns = *self.begins_ns.get_or_insert(first.arrival_ns);
-                batch.iter_mut().for_each(|request| request.arrival_ns -= begins_ns);
-            }
-            if read == 0 || !batch.is_empty() {
-                return Ok(());
-            }
+        self.unwritten += self.source.fill_with(batch, limit, |request| self.numbering.renumbered(request))?;
+        if let Some(first) = batch.first() {
+            let begins_ns = *self.begins_ns.get_or_insert(first.arrival_ns);
+            batch.iter_mut().for_each(|request| request.arrival_ns -= begins_ns);
         }
+        Ok(())
     }
 
     fn volume(&self) -> Option<String> {

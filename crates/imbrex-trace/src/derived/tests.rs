@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::dense::{Dense, Numbering};
 use super::held::{Held, Holding};
 use super::prepopulated::{Prepopulated, Prepopulation};
+use super::sampled::Sampled;
 use crate::{TraceFile, TraceRequest, Workload};
 use imbrex_core::block::Access;
 
@@ -72,6 +73,46 @@ fn written_blocks_lie_side_by_side_in_their_order() {
         request(5000, write, 8192, 4096 + 100),
     ];
     assert_eq!((requests.as_slice(), left_out), (&expected[..], 1));
+}
+
+fn sampled(workload: &Workload, group: u32) -> Workload {
+    let range = workload.range().unwrap();
+    Workload::Sampled(Box::new(Sampled::new(workload.clone(), range.requests, range.range_bytes, 4096, group)))
+}
+
+#[test]
+fn a_followed_block_stands_for_its_neighbours() {
+    let write = Access::Write;
+    // Of the first groups of 4 blocks, the first and the third block are followed: numbers 0 and 6.
+    let requests = [
+        request(0, write, 4096, 20_480),
+        request(1000, Access::Read, 6 * 4096 + 512, 512),
+        request(2000, write, 0, 65_536),
+        request(3000, write, 6 * 4096 - 1, 2),
+        request(4000, write, 512, 4096),
+    ];
+    let (_file, workload) = trace(&requests);
+    let workload = sampled(&workload, 4);
+    let expected = [
+        request(1000, Access::Read, 16_384, 16_384),
+        request(2000, write, 0, 65_536),
+        request(3000, write, 16_384, 16_384),
+        request(4000, write, 0, 16_384),
+    ];
+    assert_eq!(all(&workload).0, expected);
+    let range = workload.range().unwrap();
+    assert_eq!((range.requests, range.range_bytes), (4, 65_536), "the range is that of the whole");
+}
+
+#[test]
+fn the_last_addresses_of_a_sample_do_not_overflow() {
+    let most = u32::MAX;
+    for offset in [u64::MAX - u64::from(most), u64::MAX - 65_536 - u64::from(most), 0, 4095] {
+        let (_file, workload) = trace(&[request(0, Access::Write, offset, most)]);
+        let (requests, _) = all(&sampled(&workload, 16));
+        assert!(requests.len() == 1 && requests[0].offset_bytes.checked_add(requests[0].bytes.into()).is_some());
+        assert!(u64::from(most - requests[0].bytes) < 2 * 65_536, "{requests:?}");
+    }
 }
 
 #[test]
