@@ -30,6 +30,7 @@ class Result:
     seed: int | None
     volume: str | None
     dense: bool
+    sample: int | None
     range_bytes: int
     repeat: int | None
     irregularities: dict[str, int]

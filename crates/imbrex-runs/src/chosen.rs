@@ -4,12 +4,13 @@ use std::num::NonZeroU32;
 
 use anyhow::{Error, Result, anyhow};
 use imbrex::drive::DrivePreset;
-use imbrex::layers::LayerInfo;
+use imbrex::layers::{ConfigError, LayerInfo};
 use imbrex::replay::{BufferSize, Observer, ReplayError, ReplayOptions, Simulation};
 use imbrex_terminal::progress::Progress;
 
 use crate::case::{Case, Fit};
 use crate::row::{Disk, Row};
+use crate::sampled::Sample;
 use crate::settings::{Setting, setting};
 use crate::setup::Setup;
 use crate::steady::Steady;
@@ -32,6 +33,8 @@ pub struct Chosen {
     /// How the layer became steady of which the figures are.
     steady: Option<Steady>,
     settings: Vec<Setting>,
+    /// The part of all blocks that are followed, on drives in longer blocks, if not all.
+    sample: Option<Sample>,
 }
 
 impl Chosen {
@@ -42,8 +45,8 @@ impl Chosen {
     pub fn of(setup: &Setup, options: ReplayOptions, cases: &[Case]) -> Result<Self> {
         let settings = setup.settings.clone();
         Setting::check(&settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
-        let (buffer, stretch, most_rounds) = (setup.buffer, setup.stretch, setup.most_rounds());
-        let chosen = Self { buffer, options, stretch, most_rounds, steady: None, settings };
+        let (stretch, most_rounds, sample) = (setup.stretch, setup.most_rounds(), setup.sample);
+        let chosen = Self { buffer: setup.buffer, options, stretch, most_rounds, steady: None, settings, sample };
         cases.iter().try_for_each(|case| chosen.check(case))?;
         chosen.check_buffer(cases)?;
         Ok(chosen)
@@ -101,6 +104,7 @@ impl Chosen {
             most_rounds: None,
             steady: None,
             settings: settings.map_err(|e| anyhow!("{e}"))?,
+            sample: None,
         })
     }
 
@@ -112,7 +116,7 @@ impl Chosen {
             BufferSize::Bytes(_) | BufferSize::Blocks(_) => self.buffer.blocks(0, case.drive.block_bytes),
             BufferSize::Percent(_) => 1,
         };
-        let config = self.config(case.layer);
+        let config = self.config(case.layer)?;
         let configured = case.configured(&config, buffer_blocks);
         if case.fit == Fit::Workload {
             configured.sized(&case.drive, 1, &self.options).map(drop)
@@ -156,9 +160,10 @@ impl Chosen {
                 Ok((drive.clone(), capacity_blocks, buffer_blocks, memory, outcome))
             })?;
         let disk = Disk { drive: &drive, capacity_blocks, buffer: self.buffer, buffer_blocks };
-        let (config, options) = (self.config(case.layer), self.options_for(workload));
+        let (config, options) = (Setting::config(&self.settings, case.layer), self.options_for(workload));
         let row = Row::new(workload, case.layer, config, &disk, &options, outcome);
-        Ok((Row { steady: self.steady.clone(), ..row }, memory.most))
+        let sample = self.sample.map(|sample| sample.of);
+        Ok((Row { steady: self.steady.clone(), sample, ..row }, memory.most))
     }
 
     /// Blocks of the drive for each that the layer of `case` offers, where the drive is so large that it does not matter
@@ -168,7 +173,7 @@ impl Chosen {
     /// When the layer cannot be made on such a drive.
     pub fn blocks_for_each(&self, workload: &Known, case: &Case) -> Result<f64, ReplayError> {
         let large = workload.range.range_bytes.max(LARGE_BYTES);
-        let config = self.config(case.layer);
+        let config = self.config(case.layer)?;
         let offered = |bytes: u64| {
             let buffer = self.buffer.blocks(bytes, case.drive.block_bytes);
             let configured = case.configured(&config, buffer);
@@ -189,9 +194,10 @@ impl Chosen {
         case: &Case,
         run: impl FnOnce(Simulation, &DrivePreset) -> Result<R, ReplayError>,
     ) -> Result<R> {
-        let (config, options) = (self.config(case.layer), self.options_for(workload));
+        let options = self.options_for(workload);
         let (range_bytes, buffer_blocks) = (workload.range.range_bytes, self.buffer_blocks(workload, case));
         let done = options.check_warm_up(&workload.range).and_then(|()| {
+            let config = self.config(case.layer)?;
             let (drive, simulation) =
                 case.simulation(&config, workload.workload(), range_bytes, buffer_blocks, &options)?;
             run(simulation, &drive)
@@ -220,7 +226,12 @@ impl Chosen {
         ReplayOptions { stretch_bytes: self.stretch.then_some(workload.range.range_bytes), ..self.options.clone() }
     }
 
-    fn config(&self, layer: &LayerInfo) -> toml::Table {
-        Setting::config(&self.settings, layer)
+    /// The configuration of a layer, for the blocks that its drive has.
+    fn config(&self, layer: &LayerInfo) -> Result<toml::Table, ConfigError> {
+        let config = Setting::config(&self.settings, layer);
+        match self.sample {
+            Some(sample) => sample.config(layer, &config),
+            None => Ok(config),
+        }
     }
 }

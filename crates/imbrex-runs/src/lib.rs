@@ -26,6 +26,7 @@ mod remedy;
 mod room;
 pub mod row;
 pub mod run;
+pub mod sampled;
 pub mod saved;
 pub mod schema;
 pub mod search;

@@ -1,5 +1,5 @@
 //! What a reader should know of runs before their numbers are compared: that layers had nothing to clean, that one did
-//! not become steady, or that the workload asks more of a disk than it can do.
+//! not become steady, that the workload asks more of a disk than it can do, or that a sample had few zones.
 
 use imbrex::plan::Why;
 use imbrex_terminal::names::Names;
@@ -13,6 +13,8 @@ use crate::steady::{Measure, Steady, WINDOW};
 
 /// A disk that lets requests wait so long, on average, has more to do than it can.
 const LONG_WAIT_MS: f64 = 1000.0;
+/// A sample on fewer zones is a matter of chance.
+const FEWEST_ZONES: u64 = 40;
 /// How many times as many rounds are proposed where a layer did not become steady.
 const MORE_ROUNDS: u32 = 4;
 
@@ -73,7 +75,8 @@ pub fn told(mut rows: Vec<Row>, typed: &Command) -> Vec<Row> {
 pub fn notes(rows: &[Row], names: &Names, typed: &Command) -> Vec<Note> {
     let numbered = || rows.iter().enumerate();
     let mut notes: Vec<Note> = Vec::new();
-    for note in numbered().filter_map(|(at, row)| overloaded(at, row, names)) {
+    let each = numbered().filter_map(|(at, row)| overloaded(at, row, names));
+    for note in each.chain(numbered().filter_map(|(at, row)| coarse(at, row, names))) {
         match notes.iter_mut().find(|other| other.said == note.said) {
             Some(other) => other.rows.extend(note.rows),
             None => notes.push(note),
@@ -112,6 +115,21 @@ fn overloaded(at: usize, row: &Row, names: &Names) -> Option<Note> {
     };
     let is_said = is_too_much && row.options.queue_depth.is_none() && !row.options.untimed;
     is_said.then(|| Note::new(said(), vec![at]))
+}
+
+/// Says so if a sample met a drive of few zones.
+fn coarse(at: usize, row: &Row, names: &Names) -> Option<Note> {
+    row.sample?;
+    let zones = row.drive_blocks / u64::from(row.zone_blocks?);
+    let said = || {
+        format!(
+            "{} is sampled on a drive of {} zones: with less than {FEWEST_ZONES} of them, counts may be far from those of \
+             all blocks. Shorter zones and a larger part help.",
+            row.called(names),
+            count(zones)
+        )
+    };
+    (zones < FEWEST_ZONES).then(|| Note::new(said(), vec![at]))
 }
 
 /// Which layers had nothing to clean on a workload, why, and what would change that. A layer that has no choice when it

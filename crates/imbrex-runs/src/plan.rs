@@ -11,6 +11,7 @@ use imbrex_terminal::progress::Progress;
 use crate::case::Case;
 use crate::chosen::Chosen;
 use crate::parallel;
+use crate::sampled::Sample;
 use crate::seen::watched;
 use crate::settled::Settled;
 use crate::specification::Specification;
@@ -30,6 +31,8 @@ pub struct Plan<'a> {
     pub chosen: Chosen,
     /// The blocks in which workloads are numbered from 0 on, if they are.
     dense: Option<u32>,
+    /// The part of their blocks that are followed, if not all, and how long these blocks are.
+    sample: Option<(Sample, u32)>,
 }
 
 impl<'a> Plan<'a> {
@@ -39,22 +42,26 @@ impl<'a> Plan<'a> {
     /// When a drive or a layer cannot be made as is specified.
     pub fn of(specification: &'a Specification) -> Result<Self> {
         let setup = &specification.setup;
-        let cases = match (specification.family, &specification.layers) {
+        let mut cases = match (specification.family, &specification.layers) {
             (Some(family), _) => family.cases(setup.capacity)?,
             (None, Some(layers)) => setup.cases(layers)?,
             (None, None) => setup.cases(&usual_layers()?)?,
         };
+        let dense = setup.dense(&cases)?;
+        let sample = setup.sample(&cases)?;
+        if let Some((sample, _)) = sample {
+            cases.iter_mut().try_for_each(|case| sample.drive(&case.drive).map(|drive| case.drive = drive))?;
+        }
         let bands = specification.contents.is_some().then(Vec::new);
         let options = ReplayOptions { window: specification.window, bands, ..setup.options() };
         let chosen = Chosen::of(setup, options, &cases)?;
-        let dense = setup.dense(&cases)?;
-        Ok(Self { specification, cases, chosen, dense })
+        Ok(Self { specification, cases, chosen, dense, sample })
     }
 
     /// Pieces of work that it takes to read so many workloads.
     #[must_use]
     pub fn pieces(&self, workloads: usize) -> usize {
-        workloads * Known::passes(self.dense)
+        workloads * (Known::passes(self.dense) + usize::from(self.sample.is_some()))
     }
 
     /// Reads every workload from end to end; that is [`Plan::pieces`] of the work that `progress` shows.
@@ -67,7 +74,11 @@ impl<'a> Plan<'a> {
         let is_again = self.cases.len() > 1 || times > 1;
         let held = if is_again { held_bytes(workloads.len()) } else { 0 };
         let survey = |workload: &Workload| {
-            let known = Known::survey_and_hold(workload.clone(), requests, self.dense, held, progress)?;
+            let whole = |held| Known::survey_and_hold(workload.clone(), requests, self.dense, held, progress);
+            let known = match self.sample {
+                Some((sample, block_bytes)) => whole(0)?.sampled(sample, block_bytes, held, progress)?,
+                None => whole(held)?,
+            };
             Ok(known.repeated(times))
         };
         parallel::each(self.specification.jobs(), workloads, survey)

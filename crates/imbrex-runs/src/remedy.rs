@@ -59,7 +59,8 @@ impl Remedy {
     /// For a layer that had nothing to clean, if anything helps.
     pub fn of(row: &Row) -> Option<Self> {
         let (taken, block_bytes) = (taken(row), u64::from(row.block_bytes));
-        if taken == 0 {
+        // How many requests were typed a sample does not know.
+        if taken == 0 || row.sample.is_some() {
             return None;
         }
         if row.buffer.is_some() {

@@ -35,6 +35,10 @@ pub struct Row {
     pub volume: Option<String>,
     /// Whether the blocks that the workload writes were numbered from 0 on
     pub dense: bool,
+    /// Of how many neighbouring blocks one was followed, which stands for all of them, where not all were: `block_bytes` is
+    /// as long as all of them, and requests are those that touch such a block
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<u32>,
     /// The address range of the workload in bytes
     pub range_bytes: u64,
     /// How often the workload was replayed in succession; missing where it was once
@@ -141,6 +145,7 @@ impl Row {
             seed: workload.seed(),
             volume: workload.volume.clone(),
             dense: workload.is_dense(),
+            sample: None,
             range_bytes: workload.range.range_bytes,
             repeat: Some(workload.times()).filter(|times| *times > 1),
             irregularities: workload.range.irregularities,
@@ -223,6 +228,9 @@ impl Row {
         }
         if let Some(most) = options.map_memory {
             line = format!("{line}; {} for maps", table::bytes(most));
+        }
+        if let Some(of) = self.sample {
+            line = format!("{line}; a sample of one block in {of}");
         }
         let said = [
             (self.dense, "written blocks side by side"),

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::case::{Case, Fit, named_drive};
+use crate::sampled::Sample;
 use crate::settings::{self, Setting, setting};
 use crate::steady::{ROUNDS, WINDOW};
 use crate::values::{Capacity, Size, Time, part, requests};
@@ -136,6 +137,13 @@ pub struct Setup {
     /// Let accesses take no time, and measure counts alone
     #[arg(long, conflicts_with = "scheduler")]
     pub untimed: bool,
+    /// Replay a sample: of so many neighbouring blocks only one, which stands for all of them, on a drive with blocks as
+    /// long as these together, such as 1/16; for counts alone
+    #[arg(long, value_name = "1/N", value_parser = Sample::read, requires = "untimed")]
+    #[arg(conflicts_with_all = ["as_live", "map_memory"])]
+    #[serde(with = "written::optional")]
+    #[schemars(with = "Option<String>")]
+    pub sample: Option<Sample>,
     /// Number the blocks that a workload writes from 0 on, in the order of their addresses
     #[arg(long)]
     pub dense: bool,
@@ -201,6 +209,17 @@ pub(crate) fn unchosen<T: Args>() -> T {
     read.expect("no option has to be given")
 }
 
+/// How long the blocks of the drives of `cases` are, for an option that needs to know.
+fn block_bytes(cases: &[Case], option: &'static [&'static str]) -> Result<Option<u32>> {
+    let mut lengths = cases.iter().map(|case| case.drive.block_bytes);
+    let first = lengths.next();
+    if let Some((first, other)) = first.and_then(|first| Some((first, lengths.find(|other| *other != first)?))) {
+        let why = format!("blocks are {first} bytes on one drive, {other} on another; run them apart");
+        return Err(Wrong::new(option, why).into());
+    }
+    Ok(first)
+}
+
 impl Setup {
     /// The drive that was chosen, for `layers`.
     ///
@@ -229,15 +248,22 @@ impl Setup {
     /// # Errors
     /// When the blocks of one drive are longer than those of another.
     pub fn dense(&self, cases: &[Case]) -> Result<Option<u32>> {
-        let mut lengths = cases.iter().map(|case| case.drive.block_bytes);
-        let Some(first) = lengths.next().filter(|_| self.dense) else { return Ok(None) };
-        match lengths.find(|other| *other != first) {
-            Some(other) => {
-                let why = format!("blocks are {first} bytes on one drive, {other} on another; run them apart");
-                Err(Wrong::new(&["dense"], why).into())
-            }
-            None => Ok(Some(first)),
+        if self.dense { block_bytes(cases, &["dense"]) } else { Ok(None) }
+    }
+
+    /// The part of their blocks that are followed, if not all, and how long these blocks are on the drives of `cases`.
+    ///
+    /// # Errors
+    /// When the blocks of one drive are longer than those of another.
+    pub fn sample(&self, cases: &[Case]) -> Result<Option<(Sample, u32)>> {
+        let Some(sample) = self.sample else { return Ok(None) };
+        Sample::check(cases)?;
+        if let Some(WarmUp::Requests(_)) = self.warm_up {
+            let why =
+                "with --sample, write a time such as 30min: fewer requests are left than the trace has".to_owned();
+            return Err(Wrong::new(&["warm_up"], why).into());
         }
+        Ok(block_bytes(cases, &["sample"])?.map(|block_bytes| (sample, block_bytes)))
     }
 
     /// In how many rounds a layer has to become steady, if it has to.

@@ -113,12 +113,14 @@ impl Specification {
     fn check(&self) -> Result<(), Wrong> {
         let setup = &self.setup;
         let has_family = self.family.is_some();
-        let together: [(bool, &[&str], &str); 11] = [
+        let together: [(bool, &[&str], &str); 13] = [
             (has_family && self.layers.is_some(), &["family"], "layers"),
             (has_family && setup.drive.is_some(), &["family"], "drive"),
             (has_family && setup.zone_size.is_some(), &["family"], "zone_size"),
             (has_family && setup.conventional_zones.is_some(), &["family"], "conventional_zones"),
             (setup.stretch && setup.dense, &["stretch"], "dense"),
+            (setup.sample.is_some() && setup.as_live, &["sample"], "as_live"),
+            (setup.sample.is_some() && setup.map_memory.is_some(), &["sample"], "map_memory"),
             (setup.map_memory.is_some() && setup.as_live, &["map_memory"], "as_live"),
             (setup.map_memory.is_some() && setup.scheduler != SchedulerArgument::Fcfs, &["map_memory"], "scheduler"),
             (setup.steady && setup.warm_up.is_some(), &["steady"], "warm_up"),
@@ -131,6 +133,9 @@ impl Specification {
         }
         if setup.journal_blocks.is_some() && !setup.as_live {
             return Err(Wrong::new(&["journal_blocks"], "it needs as_live".to_owned()));
+        }
+        if setup.sample.is_some() && !setup.untimed {
+            return Err(Wrong::new(&["sample"], "it needs untimed".to_owned()));
         }
         if setup.paced && setup.queue_depth.is_none() {
             return Err(Wrong::new(&["paced"], "it needs queue_depth".to_owned()));
@@ -209,7 +214,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         let fields = json!({
             "family": "banded", "capacity": "fit", "warm_up": 7, "window": 1000, "extend": ["25GiB@10%", "1MiB@7"],
-            "contents": ["25%", 1000, "2h"], "watch": true, "untimed": true, "repeat": 2,
+            "contents": ["25%", 1000, "2h"], "watch": true, "untimed": true, "sample": "1/16", "repeat": 2,
         });
         let written = read(fields).unwrap();
         assert_eq!(read(json!({ "extend": "7GiB@3" })).unwrap()["extend"], json!(["7GiB@3"]), "one is a list of one");
@@ -233,6 +238,10 @@ mod tests {
             (json!({ "stretch": true, "dense": true }), "stretch: it cannot be used with dense"),
             (json!({ "family": "ssd", "drive": "exos-x18z" }), "family: it cannot be used with drive"),
             (json!({ "untimed": true, "scheduler": "sptf" }), "untimed: it cannot be used with scheduler"),
+            (json!({ "sample": "1/16" }), "sample: it needs untimed"),
+            (json!({ "sample": "1/3", "untimed": true }), "sample: write 1/2, 1/4, 1/8"),
+            (json!({ "sample": "1/16", "untimed": true, "as_live": true }), "sample: it cannot be used with as_live"),
+            (json!({ "sample": "1/16", "untimed": true, "map_memory": "1MiB" }), "sample: it cannot be used with map"),
             (json!({ "map_memory": "1MiB", "as_live": true }), "map_memory: it cannot be used with as_live"),
             (json!({ "journal_blocks": 7 }), "journal_blocks: it needs as_live"),
             (json!({ "paced": true }), "paced: it needs queue_depth"),

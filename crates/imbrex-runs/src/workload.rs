@@ -6,9 +6,11 @@ use std::num::NonZeroU64;
 use anyhow::Result;
 use imbrex::trace::derived::dense::{Dense, Numbering};
 use imbrex::trace::derived::held::Holding;
+use imbrex::trace::derived::sampled::Sampled;
 use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload, doubt};
 use imbrex_terminal::progress::{Piece, Progress};
 
+use crate::sampled::Sample;
 use crate::standard_input;
 use crate::wrong::Wrong;
 
@@ -103,6 +105,17 @@ pub fn dense(
     Ok(Workload::Dense(Box::new(Dense::new(workload.clone(), numbering))))
 }
 
+/// Reads `source`, which is `workload`, to its end, and holds its requests if they take no more than `most` bytes.
+fn hold(
+    workload: &Workload,
+    source: &mut dyn TraceSource,
+    most: usize,
+) -> Result<(Option<Workload>, TraceRange), TraceError> {
+    let mut holding = Holding::new(source, most / size_of::<TraceRequest>());
+    let range = workload.range_of(&mut holding)?;
+    Ok((holding.held(workload).map(|held| Workload::Held(Box::new(held))), range))
+}
+
 impl Known {
     /// How often a workload is read before it is replayed.
     #[must_use]
@@ -143,12 +156,27 @@ impl Known {
         let limit = requests.map_or(u64::MAX, NonZeroU64::get);
         let mut source = Watched::new(&workload, requests, progress)?;
         let info = source.info().clone();
-        let mut holding = Holding::new(&mut source, most / size_of::<TraceRequest>());
-        let range = workload.range_of(&mut holding)?;
-        let held = holding.held(&workload).map(|held| Workload::Held(Box::new(held)));
+        let (held, range) = hold(&workload, &mut source, most)?;
         source.tell();
         let volume = source.volume();
         Ok(Self { workload, held, limit, passes: Passes::ONE, speed: 1, info, volume, range })
+    }
+
+    /// Those requests of the workload that touch a sample of its blocks of `block_bytes`, as [`Sampled`] says. Reading it
+    /// is a piece of the work that `progress` shows.
+    ///
+    /// # Errors
+    /// When it cannot be read, no request is left, or the work was to stop.
+    pub fn sampled(&self, sample: Sample, block_bytes: u32, most: usize, progress: &Progress) -> Result<Self> {
+        let sampled = Sampled::new(self.workload.clone(), self.limit, self.range.range_bytes, block_bytes, sample.of);
+        let workload = Workload::Sampled(Box::new(sampled));
+        let mut source = Watched::new(&workload, None, progress)?;
+        let (held, range) = hold(&workload, &mut source, most)?;
+        if range.requests == 0 {
+            let why = format!("no request of {} touches a block of {sample}; take a larger sample", self.info.name);
+            return Err(Wrong::new(&["sample"], why).into());
+        }
+        Ok(Self { workload, held, limit: u64::MAX, range, ..self.clone() })
     }
 
     /// The workload `times` times in succession. Each pass begins as long after the last request of the one before as
@@ -225,7 +253,10 @@ impl Known {
     /// Whether its written blocks lie side by side.
     #[must_use]
     pub fn is_dense(&self) -> bool {
-        matches!(self.workload, Workload::Dense(_))
+        match &self.workload {
+            Workload::Sampled(sampled) => matches!(sampled.original(), Workload::Dense(_)),
+            workload => matches!(workload, Workload::Dense(_)),
+        }
     }
 
     /// The seed of a synthetic workload.

@@ -25,6 +25,7 @@ mod recorded;
 mod reproduce;
 mod reproduction;
 mod results;
+mod sampling;
 mod scrub;
 mod steady;
 mod tables;

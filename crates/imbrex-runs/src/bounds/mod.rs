@@ -44,6 +44,9 @@ fn check(specification: &Specification) -> Result<()> {
     if setup.warm_up.is_some() {
         return wrong(&["warm_up"], "bounds hold for all requests of a workload; leave it out");
     }
+    if setup.sample.is_some() {
+        return wrong(&["sample"], "bounds hold for all requests of a workload; leave it out");
+    }
     if setup.steady {
         return wrong(&["steady"], "bounds hold for all requests of a workload; leave it out");
     }

@@ -29,6 +29,7 @@ fn rows() -> Vec<Value> {
         json!({ "workloads": ["zipf"], "layers": ["tracklace"], "drive": "imr-tracklace", "contents": [] }),
         json!({ "workloads": ["zipf"], "layers": ["sepbit"], "map_memory": "64KiB", "beyond": "wrap", "capacity": "1GiB", "zone_size": "1MiB" }),
         json!({ "workloads": ["zipf"], "layers": ["in-place"], "repeat": 2 }),
+        json!({ "workloads": ["zipf"], "layers": ["sepbit"], "untimed": true, "sample": "1/16" }),
         json!({ "workloads": ["zipf"], "layers": ["fifo-log"], "buffer": "16blocks", "steady": true }),
         json!({ "workloads": ["zipf"], "layers": ["log-greedy"], "capacity": "fit", "contents": [100, "10%"], "window": "1h" }),
     ];
