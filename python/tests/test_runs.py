@@ -225,3 +225,12 @@ def test_a_map_in_bounded_memory_costs_what_the_program_says(program: Program) -
     assert imbrex.replay("zipf", "sepbit", requests=2000, **{**options, "map_memory": "1GiB"}).map is None
     with pytest.raises(imbrex.ConfigError, match="at least 65536"):
         imbrex.replay("zipf", "sepbit", requests=2000, **{**options, "map_memory": 1})
+
+
+def test_a_sample_of_the_blocks_is_one_that_the_program_takes() -> None:
+    whole = imbrex.replay("zipf", "log-greedy", requests=2000, untimed=True)
+    sampled = imbrex.replay("zipf", "log-greedy", requests=2000, untimed=True, sample="1/16")
+    assert (whole.sample, sampled.sample) == (None, 16)
+    assert sampled.block_bytes == 16 * whole.block_bytes
+    with pytest.raises(imbrex.ConfigError, match="sample: in-place does not move block by block"):
+        imbrex.replay("zipf", "in-place", requests=2000, untimed=True, sample="1/16")
