@@ -40,8 +40,20 @@ impl<J> Pool<J> {
         self.come.notify_all();
     }
 
+    /// What a thread does until the pool ends: has each request answered. One that is given back is not done, and comes
+    /// again after those that wait.
+    pub fn work(&self, mut answer: impl FnMut(J) -> Option<J>) {
+        let mut next = self.take();
+        while let Some(job) = next {
+            next = match answer(job) {
+                Some(job) => self.turn(job),
+                None => self.take(),
+            };
+        }
+    }
+
     /// The next request, which is waited for; nothing at the end.
-    pub fn take(&self) -> Option<J> {
+    fn take(&self) -> Option<J> {
         let mut state = self.state();
         loop {
             if let Some(job) = state.jobs.pop_front() {
@@ -57,7 +69,7 @@ impl<J> Pool<J> {
     }
 
     /// Puts a request behind those that wait, and takes the first of all: the same one if there are no others.
-    pub fn turn(&self, job: J) -> Option<J> {
+    fn turn(&self, job: J) -> Option<J> {
         let mut state = self.state();
         state.jobs.push_back(job);
         state.jobs.pop_front()
@@ -76,13 +88,12 @@ mod tests {
     fn work_that_never_ends_takes_turns_with_what_waits() {
         let pool = Pool::default();
         pool.give(["writes", "a read", "a flush"].into_iter());
-        let mut next = pool.take();
+        pool.end();
         let mut order = Vec::new();
-        for _ in 0..5 {
-            let Some(job) = next else { break };
+        pool.work(|job| {
             order.push(job);
-            next = if job == "writes" { pool.turn(job) } else { pool.take() };
-        }
+            (job == "writes" && order.len() < 5).then_some(job)
+        });
         assert_eq!(order, ["writes", "a read", "a flush", "writes", "writes"]);
     }
 }

@@ -9,14 +9,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use imbrex_live::pool::Pool;
-use imbrex_live::service::{Client, Service};
+use imbrex_live::service::{Batches, Client, Service};
 use imbrex_live::threads;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::abi::{self, Info};
 use crate::control::Control;
 use crate::limits::{self, Sector};
-use crate::pool::{self, Job};
+use crate::pool::{self, Job, Origin};
 use crate::queue;
 use crate::results::Results;
 
@@ -120,10 +120,13 @@ impl Device {
         let file = Arc::new(opened(self.number).map_err(refused("open what the driver made"))?);
         let client = Arc::new(Client::of(service));
         for number in 0..info.queues {
-            let results = Arc::new(Results::of(number).map_err(refused("make a queue"))?);
+            let results = Results::of(number).map_err(refused("make a queue"))?;
+            let origin = Arc::new(Origin { results, writes: Batches::default() });
             let (file, pool, ended) = (Arc::clone(&file), Arc::clone(&self.pool), ended.clone());
+            let client = Arc::clone(&client);
             let run = move || {
-                let end = queue::run(&results, info.depth, &file, &pool).map_or_else(End::Failed, |()| End::Gone);
+                let end =
+                    queue::run(&origin, info.depth, &file, &client, &pool).map_or_else(End::Failed, |()| End::Gone);
                 // A server that does not listen is ending the device.
                 let _ = ended.send(end);
             };

@@ -6,25 +6,82 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use imbrex_live::pool::Pool;
-use imbrex_live::service::{Client, Content, Request};
+use imbrex_live::service::{Batches, Client, Content, Request, contents, errno};
+use rustix::io::Errno;
 
 use crate::abi;
-use crate::request::answer;
-use crate::results::Results;
+use crate::request::result;
+use crate::results::{Done, Results};
 
-/// A request, and where its result is to go.
-pub struct Job {
+/// A queue, as the threads know it.
+pub struct Origin {
+    /// Where results go.
+    pub results: Results,
+    /// Short writes that wait.
+    pub writes: Batches<Asked>,
+}
+
+/// A request of a queue.
+#[derive(Copy, Clone)]
+pub struct Asked {
     pub request: Request,
     pub tag: u16,
-    pub results: Arc<Results>,
+}
+
+/// What a thread of the pool does.
+pub struct Job {
+    pub origin: Arc<Origin>,
+    /// The request that it answers; or else it answers the short writes that wait.
+    pub asked: Option<Asked>,
 }
 
 /// What a thread does until the pool ends.
 pub fn work(pool: &Pool<Job>, client: &Client, device: &File) {
     let mut buffer = Vec::new();
-    while let Some(Job { request, tag, results }) = pool.take() {
-        let at = abi::content_at(results.queue(), tag);
-        results.put(tag, answer(&request, client, &Copied { device, at }, &mut buffer));
+    pool.work(|Job { origin, asked }| match asked {
+        Some(asked) => {
+            let came = asked.request.answer(client, &asked.content(&origin, device), &mut buffer);
+            origin.results.put([asked.done(came)]);
+            None
+        }
+        // Others come first before more writes: of them there may always be some.
+        None => origin.write_some(client, device).then_some(Job { origin, asked: None }),
+    });
+}
+
+impl Origin {
+    /// Answers short writes that have come; says whether there were any, and it is to be asked for more.
+    fn write_some(&self, client: &Client, device: &File) -> bool {
+        let writes = self.writes.take();
+        let mut fetched = Vec::with_capacity(writes.len());
+        let contents = contents(
+            &writes,
+            |write| write.request.len as usize,
+            |write, into| {
+                fetched.push(write.content(self, device).fetch(into));
+            },
+        );
+        let is_there = |at: &usize| fetched[*at].is_ok();
+        let (there, missing): (Vec<_>, Vec<_>) = (0..writes.len()).partition(is_there);
+        self.results.put(missing.into_iter().map(|at| writes[at].done(Err(Errno::IO))));
+        if !there.is_empty() {
+            let content = |at: &usize| (writes[*at].request.offset, contents[*at].clone());
+            client.write_batch(there.iter().map(content).collect(), &mut |written| {
+                let came = |came: Result<(), _>| came.map_err(|failure| errno(&failure));
+                self.results.put(written.into_iter().map(|(at, result)| writes[there[at]].done(came(result))));
+            });
+        }
+        !writes.is_empty()
+    }
+}
+
+impl Asked {
+    fn done(&self, came: Result<(), Errno>) -> Done {
+        Done { tag: self.tag, result: result(&self.request, came) }
+    }
+
+    fn content<'d>(&self, origin: &Origin, device: &'d File) -> Copied<'d> {
+        Copied { device, at: abi::content_at(origin.results.queue(), self.tag) }
     }
 }
 

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use imbrex_live::panics;
 use imbrex_live::pool::Pool;
+use imbrex_live::service::Client;
 
-use crate::pool::Job;
+use crate::pool::{Asked, Job, Origin};
 use crate::request::request;
-use crate::results::{Done, Results};
+use crate::results::Done;
 use crate::ring::{Descriptors, Event, QueueRing};
 
 /// What a queue's thread does until the device ends.
-pub fn run(results: &Arc<Results>, depth: u16, device: &File, pool: &Pool<Job>) -> io::Result<()> {
+pub fn run(origin: &Arc<Origin>, depth: u16, device: &File, client: &Client, pool: &Pool<Job>) -> io::Result<()> {
+    let results = &origin.results;
     let descriptors = Descriptors::of(device, results.queue(), depth)?;
     let mut ring = QueueRing::new(results.queue(), depth)?;
     for tag in 0..depth {
@@ -29,13 +31,14 @@ pub fn run(results: &Arc<Results>, depth: u16, device: &File, pool: &Pool<Job>) 
             ring.wake_by(results.counter())?;
         }
         left -= events.iter().filter(|event| matches!(event, Event::Ended(_))).count() as u16;
-        let job = |event| match event {
-            Event::Request(tag) => {
-                Some(Job { request: request(descriptors.get(tag)), tag, results: Arc::clone(results) })
-            }
+        let asked = events.drain(..).filter_map(|event| match event {
+            Event::Request(tag) => Some(Asked { request: request(descriptors.get(tag)), tag }),
             _ => None,
-        };
-        pool.give(events.drain(..).filter_map(job));
+        });
+        let (writes, others): (Vec<_>, Vec<_>) = asked.partition(|asked| asked.request.may_be_in_batch(client));
+        let batch = origin.writes.add(writes).then_some(None);
+        let jobs = others.into_iter().map(Some).chain(batch);
+        pool.give(jobs.map(|asked| Job { origin: Arc::clone(origin), asked }));
         results.take(&mut done);
         for Done { tag, result } in done.drain(..) {
             ring.commit(device, tag, result)?;

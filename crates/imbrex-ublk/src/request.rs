@@ -1,6 +1,7 @@
 //! What the kernel asks for, and what it is told.
 
-use imbrex_live::service::{Client, Content, Request, What};
+use imbrex_live::service::{Request, What};
+use rustix::io::Errno;
 
 use crate::abi;
 use crate::ring::Descriptor;
@@ -21,9 +22,9 @@ pub fn request(descriptor: Descriptor) -> Request {
     Request { what, offset, len: u64::from(descriptor.sectors) * 512, durably }
 }
 
-/// Has a request answered. What the kernel is told: how many bytes were done, or an error, negative.
-pub fn answer(request: &Request, client: &Client, content: &impl Content, buffer: &mut Vec<u8>) -> i32 {
-    match request.answer(client, content, buffer) {
+/// What the kernel is told of a request that came to this: how many bytes were done, or an error, negative.
+pub fn result(request: &Request, came: Result<(), Errno>) -> i32 {
+    match came {
         // Counted for reads and writes alone, which are never longer than a buffer.
         Ok(()) if matches!(request.what, What::Read | What::Write) => request.len as i32,
         Ok(()) => 0,

@@ -34,11 +34,12 @@ impl Results {
         self.queue
     }
 
-    /// Puts the result of a request there. The queue is woken for the first one only: it takes all of them.
-    pub fn put(&self, tag: u16, result: i32) {
+    /// Puts results there. The queue is woken for the first ones only: it takes all of them.
+    pub fn put(&self, done: impl IntoIterator<Item = Done>) {
         let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
-        there.push(Done { tag, result });
-        if there.len() == 1 {
+        let was_empty = there.is_empty();
+        there.extend(done);
+        if was_empty && !there.is_empty() {
             drop(there);
             // Full is woken, too.
             let _ = rustix::io::write(&self.counter, &1_u64.to_ne_bytes());
@@ -71,15 +72,17 @@ mod tests {
         let results = Results::of(3).unwrap();
         let woken = || rustix::io::read(results.counter(), &mut [0; 8]).is_ok();
         assert!(!woken());
-        results.put(1, 4096);
-        results.put(2, -5);
+        results.put([]);
+        assert!(!woken());
+        let done = [Done { tag: 1, result: 4096 }, Done { tag: 2, result: -5 }, Done { tag: 4, result: 0 }];
+        results.put(done[..2].iter().copied());
+        results.put([done[2]]);
         assert!(woken());
         assert!(!woken());
         let mut taken = Vec::new();
         results.take(&mut taken);
-        let expected = [Done { tag: 1, result: 4096 }, Done { tag: 2, result: -5 }];
-        assert_eq!((results.queue(), taken.as_slice()), (3, expected.as_slice()));
-        results.put(1, 0);
+        assert_eq!((results.queue(), taken.as_slice()), (3, done.as_slice()));
+        results.put([done[0]]);
         assert!(woken(), "after they were taken the next one is the first");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use imbrex_live::pool::Pool;
-use imbrex_live::service::{Batches, Client};
+use imbrex_live::service::{Batches, Client, contents};
 use imbrex_live::{panics, service::Service};
 use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
 use vhost_user_backend::{VhostUserBackend, VringMutex, VringT};
@@ -16,7 +16,7 @@ use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
 
 use crate::request::{self, Chain};
-use crate::short::{self, ShortWrite};
+use crate::short::ShortWrite;
 use crate::virtio;
 
 /// The guest's memory, which the monitor may change while requests are under way.
@@ -159,19 +159,16 @@ impl Device {
 
 /// What a thread does until the pool ends.
 pub fn work(pool: &Pool<Job>) {
-    let (mut buffer, mut next) = (Vec::new(), pool.take());
-    while let Some(Job { origin, chain }) = next {
-        next = match chain {
-            Some(chain) => {
-                let used = request::answer(&chain, &origin.client, &mut buffer);
-                origin.hand_back(&[(chain.head_index(), used)]);
-                pool.take()
-            }
-            // Others come first before more writes: of them there may always be some.
-            None if origin.write_some() => pool.turn(Job { origin, chain: None }),
-            None => pool.take(),
-        };
-    }
+    let mut buffer = Vec::new();
+    pool.work(|Job { origin, chain }| match chain {
+        Some(chain) => {
+            let used = request::answer(&chain, &origin.client, &mut buffer);
+            origin.hand_back(&[(chain.head_index(), used)]);
+            None
+        }
+        // Others come first before more writes: of them there may always be some.
+        None => origin.write_some().then_some(Job { origin, chain: None }),
+    });
 }
 
 impl Origin {
@@ -186,7 +183,9 @@ impl Origin {
     }
 
     fn write(&self, writes: Vec<ShortWrite>) {
-        self.client.write_batch(short::contents(&writes), &mut |written| {
+        let contents = contents(&writes, ShortWrite::len, ShortWrite::fetch);
+        let contents = writes.iter().map(|write| write.offset).zip(contents);
+        self.client.write_batch(contents.collect(), &mut |written| {
             let ended = written.iter().map(|(at, result)| writes[*at].end(result.is_ok()));
             self.hand_back(&ended.collect::<Vec<_>>());
         });

@@ -2,7 +2,6 @@
 //! out as a header, pieces of content, and a byte for the status, each in descriptors of its own. A chain of another
 //! shape is for [`crate::request`].
 
-use bytes::Bytes;
 use imbrex_live::service::{Client, Request};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemory, Permissions};
 
@@ -18,7 +17,7 @@ type Pieces = Vec<(GuestAddress, usize)>;
 pub struct ShortWrite {
     chain: Chain,
     /// Where it goes.
-    offset: u64,
+    pub offset: u64,
     /// Where its content lies, and how much of it in each place.
     pieces: Pieces,
     status: GuestAddress,
@@ -37,7 +36,7 @@ impl ShortWrite {
         let memory = chain.memory();
         let mut descriptors = chain.clone();
         let first = descriptors.next()?;
-        if first.len() as usize != HEADER_BYTES || first.is_write_only() || client.service().read_only() {
+        if first.len() as usize != HEADER_BYTES || first.is_write_only() {
             return None;
         }
         let mut header = [0; HEADER_BYTES];
@@ -62,12 +61,12 @@ impl ShortWrite {
     }
 
     /// Bytes of its content.
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.pieces.iter().map(|(_, len)| len).sum()
     }
 
     /// Reads its content into a buffer of that length.
-    fn fetch(&self, mut into: &mut [u8]) {
+    pub fn fetch(&self, mut into: &mut [u8]) {
         for (at, len) in &self.pieces {
             let (piece, rest) = into.split_at_mut(*len);
             let read = self.chain.memory().read_slice(piece, *at);
@@ -81,17 +80,4 @@ impl ShortWrite {
         let status = if is_done { virtio::OK } else { virtio::IOERR };
         (self.chain.head_index(), self.chain.memory().write_obj(status, self.status).ok().map(|()| 1))
     }
-}
-
-/// The contents of writes, each with where it goes.
-pub fn contents(writes: &[ShortWrite]) -> Vec<(u64, Bytes)> {
-    let mut all = vec![0; writes.iter().map(ShortWrite::len).sum()];
-    let mut rest = all.as_mut_slice();
-    for write in writes {
-        let (own, behind) = rest.split_at_mut(write.len());
-        write.fetch(own);
-        rest = behind;
-    }
-    let mut all = Bytes::from(all);
-    writes.iter().map(|write| (write.offset, all.split_to(write.len()))).collect()
 }

@@ -3,6 +3,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
+
 /// The most writes that are answered together.
 const MOST: usize = 64;
 
@@ -45,6 +47,19 @@ impl<J> Batches<J> {
     }
 }
 
+/// The contents of writes, one behind the other in the same memory. `len` says how long one is, and `fetch` reads it.
+pub fn contents<W>(writes: &[W], len: impl Fn(&W) -> usize, mut fetch: impl FnMut(&W, &mut [u8])) -> Vec<Bytes> {
+    let mut all = vec![0; writes.iter().map(&len).sum()];
+    let mut rest = all.as_mut_slice();
+    for write in writes {
+        let (own, behind) = rest.split_at_mut(len(write));
+        fetch(write, own);
+        rest = behind;
+    }
+    let mut all = Bytes::from(all);
+    writes.iter().map(|write| all.split_to(len(write))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +74,11 @@ mod tests {
         assert!(!batches.add((0..100).collect()), "it looks again");
         assert_eq!([batches.take().len(), batches.take().len(), batches.take().len()], [64, 36, 0]);
         assert!(batches.add(vec![4]), "it has gone");
+    }
+
+    #[test]
+    fn each_write_has_its_own_content() {
+        let contents = contents(&[1_u8, 3, 2], |write| usize::from(*write), |write, into| into.fill(*write));
+        assert_eq!(contents, [vec![1], vec![3; 3], vec![2; 2]]);
     }
 }

@@ -43,7 +43,7 @@ use crate::store::Store;
 use crate::store_path::{self, StorePathError};
 use crate::superblock::Superblock;
 use crate::volume::{self, Members, Volume, VolumeError};
-pub use batch::Batches;
+pub use batch::{Batches, contents};
 pub use client::{Client, errno};
 use clock::now_ms;
 use control::Control;

@@ -54,11 +54,12 @@ pub trait Content {
 }
 
 impl Request {
-    /// Whether it can be one of several that are given to [`Client::write_batch`].
+    /// Whether it can be one of several that are given to [`Client::write_batch`]; none can of a volume that is only read.
     #[must_use]
     pub fn may_be_in_batch(&self, client: &Client) -> bool {
         let Self { what, offset, len, durably } = *self;
-        what == What::Write && !durably && client.service().engine().may_be_in_batch(offset, len)
+        let service = client.service();
+        what == What::Write && !durably && !service.read_only() && service.engine().may_be_in_batch(offset, len)
     }
 
     /// Has the request answered. `buffer` is for its content.
