@@ -232,5 +232,5 @@ def test_a_sample_of_the_blocks_is_one_that_the_program_takes() -> None:
     sampled = imbrex.replay("zipf", "log-greedy", requests=2000, untimed=True, sample="1/16")
     assert (whole.sample, sampled.sample) == (None, 16)
     assert sampled.block_bytes == 16 * whole.block_bytes
-    with pytest.raises(imbrex.ConfigError, match="sample: in-place does not move block by block"):
+    with pytest.raises(imbrex.Error, match="sample: in-place does not move block by block"):
         imbrex.replay("zipf", "in-place", requests=2000, untimed=True, sample="1/16")
