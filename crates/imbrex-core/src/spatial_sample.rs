@@ -2,8 +2,7 @@
 //!
 //! Source: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC Construction with SHARDS" (USENIX FAST 2015): whether
 //! a block is followed depends on its address alone, so every access to it is seen. There a hash decides block by block.
-//! Here
-//! each group of neighbours has exactly one that is followed, so a long run of blocks keeps its share exactly.
+//! Here each group of neighbours has exactly one that is followed, so a long run of blocks keeps its share.
 
 use crate::block::{Extent, Lba};
 

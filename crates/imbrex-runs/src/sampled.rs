@@ -107,3 +107,22 @@ impl Sample {
         Ok(longer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fields_say_in_blocks_is_said_of_the_longer_ones() {
+        let log = layers::find("log-greedy").unwrap();
+        let step =
+            |config: &str| Sample { of: 16 }.config(log, &config.parse().unwrap()).unwrap()["step_blocks"].clone();
+        assert_eq!(step(""), Value::from(256), "the default, too");
+        assert_eq!(step("step_blocks = 64"), Value::from(4));
+        assert_eq!(step("step_blocks = 7"), Value::from(1), "a step moves something");
+        assert_eq!(step("step_blocks = \"many\""), Value::from("many"), "the log says what is wrong");
+        let loop_back = layers::find("loop-back").unwrap();
+        let chosen = Sample { of: 16 }.config(loop_back, &Table::new()).unwrap();
+        assert!(!chosen.contains_key("requeue_blocks"), "0 stands for a choice of the layer's");
+    }
+}

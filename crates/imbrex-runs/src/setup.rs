@@ -138,7 +138,7 @@ pub struct Setup {
     #[arg(long, conflicts_with = "scheduler")]
     pub untimed: bool,
     /// Replay a sample: of so many neighbouring blocks only one, which stands for all of them, on a drive with blocks as
-    /// long as these together, such as 1/16; for counts alone
+    /// long as these together, such as 1/16; for counts of logs alone
     #[arg(long, value_name = "1/N", value_parser = Sample::read, requires = "untimed")]
     #[arg(conflicts_with_all = ["as_live", "map_memory"])]
     #[serde(with = "written::optional")]

@@ -249,28 +249,18 @@ impl Workload {
     /// Draws from `seed`; changes nothing about a file, nor about what was made from another workload.
     pub fn set_seed(&mut self, seed: u64) {
         match self {
-            Self::File(_)
-            | Self::Dense(_)
-            | Self::Sampled(_)
-            | Self::Prepopulated(_)
-            | Self::Held(_)
-            | Self::Provided(_) => {}
             Self::Synthetic(spec) => spec.seed = seed,
             Self::Profile(profile) => profile.seed = seed,
+            _ => {}
         }
     }
 
     /// Generates `requests` requests; changes nothing about a file, nor about what was made from another workload.
     pub fn set_requests(&mut self, requests: u64) {
         match self {
-            Self::File(_)
-            | Self::Dense(_)
-            | Self::Sampled(_)
-            | Self::Prepopulated(_)
-            | Self::Held(_)
-            | Self::Provided(_) => {}
             Self::Synthetic(spec) => spec.requests = requests,
             Self::Profile(profile) => profile.shortened = Some(requests),
+            _ => {}
         }
     }
 }

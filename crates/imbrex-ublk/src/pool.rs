@@ -58,17 +58,20 @@ impl Origin {
             &writes,
             |write| write.request.len as usize,
             |write, into| {
-                fetched.push(write.content(self, device).fetch(into));
+                let came = write.content(self, device).fetch(into);
+                fetched.push(came.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)));
             },
         );
         let is_there = |at: &usize| fetched[*at].is_ok();
         let (there, missing): (Vec<_>, Vec<_>) = (0..writes.len()).partition(is_there);
-        self.results.put(missing.into_iter().map(|at| writes[at].done(Err(Errno::IO))));
+        self.results.put(missing.into_iter().map(|at| writes[at].done(fetched[at])));
         if !there.is_empty() {
             let content = |at: &usize| (writes[*at].request.offset, contents[*at].clone());
             client.write_batch(there.iter().map(content).collect(), &mut |written| {
-                let came = |came: Result<(), _>| came.map_err(|failure| errno(&failure));
-                self.results.put(written.into_iter().map(|(at, result)| writes[there[at]].done(came(result))));
+                let done = |(at, came): (usize, Result<(), _>)| {
+                    writes[there[at]].done(came.map_err(|failure| errno(&failure)))
+                };
+                self.results.put(written.into_iter().map(done));
             });
         }
         !writes.is_empty()

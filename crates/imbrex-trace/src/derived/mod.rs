@@ -1,6 +1,6 @@
 //! Workloads that are made from others: the same requests elsewhere ([`dense`]), those for a part of the blocks
-//! ([`sampled`]), others before them ([`prepopulated`]), or all or some of them held in memory ([`held`]). What a pass over the original has told is kept, so that opening one
-//! again takes no second pass.
+//! ([`sampled`]), others before them ([`prepopulated`]), or all or some of them held in memory ([`held`]). What a pass
+//! over the original has told is kept, so that opening one again takes no second pass.
 
 pub mod dense;
 pub mod held;

@@ -1,7 +1,7 @@
 //! Sampled workloads: of each group of neighbouring blocks one alone is read and written, and stands for all of them.
 //!
-//! A layer that meets a sample on a disk in blocks as long as a group writes, for each block of the host, about as much
-//! as it would of the whole workload, in as much less time and memory as there are blocks in a group. Source:
+//! A log that meets a sample on a disk in blocks as long as a group writes, for each block of the host, about as much as it
+//! would of the whole workload, with a map that is as much smaller as there are blocks in a group. Source:
 //! Waldspurger, Saemundsson, Ahmad and Park, "Cache Modeling and Optimization using Miniature Simulations" (USENIX ATC
 //! 2017), with translation layers in place of caches.
 //!
