@@ -10,6 +10,8 @@ use imbrex_core::space::HomeCosts;
 /// A copy takes a page, and saves a seek when its block is read again. It pays if the flash has not written more than all
 /// frames × pages of a seek ÷ this until then.
 const PAYS: u32 = 88;
+/// A copy of a run that was not read before pays if the share of runs that return is its pages × this ÷ pages of a seek.
+const PAYS_AT_FIRST: u32 = 65;
 /// The part of the frames for which blocks are remembered that were read from home.
 const REMEMBERED: u32 = 2;
 /// Over so many runs it is averaged how many are of blocks that were read before.
@@ -133,7 +135,7 @@ impl Copies {
         let most = self.paid_within(run.blocks);
         let soon = run.iter().map(|lba| u32::from(self.note_missed(lba).is_some_and(|gap| gap <= most))).sum::<u32>();
         let returns = 2 * soon >= run.blocks;
-        let is_admitted = returns || self.returning >= WHOLE / 2;
+        let is_admitted = returns || self.returning >= self.enough(run.blocks);
         self.note_run(returns);
         is_admitted
     }
@@ -143,6 +145,14 @@ impl Copies {
     #[inline]
     fn paid_within(&self, run: u32) -> u32 {
         (self.pays / u64::from(run)).min(self.frames.into()) as u32
+    }
+
+    /// The share of runs that has to return for a copy of one to pay at its first read: it takes its pages at once, and
+    /// saves its seek as often as runs return. Half is always enough.
+    #[inline]
+    fn enough(&self, run: u32) -> u32 {
+        let share = u64::from(WHOLE) * u64::from(run) * u64::from(PAYS_AT_FIRST) / u64::from(self.longest);
+        share.min(u64::from(WHOLE / 2)) as u32
     }
 
     /// A block is read from home; how many blocks were written since it was last, if that is known.
@@ -241,6 +251,20 @@ mod tests {
         (0..10).for_each(|i| copies.read(Lba(5000 + i), 7));
         (0..3).for_each(|i| _ = copies.admit(run(100 * i + 80, 1)));
         assert!(!copies.admit(run(90_000, 1)), "the next block is the same run");
+    }
+
+    #[test]
+    fn on_fast_flash_the_fewer_have_to_return_the_shorter_a_run_is() {
+        let admitted = |hits: u64, blocks: u32| {
+            let mut copies = Copies::new(FRAMES, HomeCosts::default());
+            copies.add(7);
+            (0..hits).for_each(|i| copies.read(Lba(1000 * i + 1000), 7));
+            copies.admit(run(50, blocks))
+        };
+        assert!(!admitted(8, 1) && admitted(9, 1), "1 - (63/64)^8 is 0.118, and 65 / 500 is 0.13");
+        assert!(!admitted(19, 2) && admitted(20, 2), "0.258, and 0.26");
+        assert!(!admitted(43, 4) && admitted(45, 4), "half is enough, and less than 4 × 0.13");
+        assert!(admitted(45, 500) && !admitted(500, 501));
     }
 
     #[test]

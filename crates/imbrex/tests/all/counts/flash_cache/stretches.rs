@@ -248,7 +248,8 @@ impl Stretches {
             }
         }
         let returns = 2 * soon >= blocks;
-        let is_admitted = returns || self.returning >= WHOLE / 2;
+        let enough = (WHOLE * 65 * blocks / self.seek).min(WHOLE / 2);
+        let is_admitted = returns || self.returning >= enough;
         self.note_run(returns);
         is_admitted
     }
