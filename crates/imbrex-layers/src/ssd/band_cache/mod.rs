@@ -7,10 +7,11 @@
 //! # Why few frames
 //! Flash erases many pages at a time and copies what still counts. Where as many of its pages change as there may be,
 //! each page written costs several. So a frame is worth its block only if that is read again before the flash has been
-//! written a good part of once: copies of what was read are made for blocks that come back so soon, and leave when they
-//! do not (`copies`). For the same reason idle time writes dirty blocks home until most frames are without one
-//! (`ahead`), and blocks take the lowest free frames. Where blocks are seldom written again they take the frames in
-//! turn instead: what was written together dies together, and leaves together unless units hold much more.
+//! written a good part of once: copies of what was read are made for blocks that come back so soon, or where enough
+//! blocks do, and leave when they do not (`copies`). For the same reason idle time writes dirty blocks home until most
+//! frames are without one (`ahead`), and blocks take the lowest free frames. Where blocks are seldom written again they
+//! take the frames in turn instead: what was written together dies together, and leaves together unless units hold much
+//! more.
 //!
 //! # Which dirty blocks leave
 //! Those of the heaviest units (`units`), as zones do in `zone-ages`: many blocks that have been left alone for long.
