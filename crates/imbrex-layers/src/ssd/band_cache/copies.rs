@@ -22,8 +22,9 @@ const WHOLE: u32 = 1 << 16;
 /// The clean blocks, and the blocks that were read from home last.
 pub(super) struct Copies {
     frames: u32,
-    /// The longest run that is admitted: a longer one is read from a disk in about the time that flash needs for it.
-    longest: u32,
+    /// Pages that flash programs in the time of a seek. No longer run is admitted: a disk reads it in about the time that
+    /// flash needs for it.
+    seek_pages: u32,
     /// Blocks that may be written between two reads of a block for a copy of it to pay.
     pays: u64,
     /// Frames of clean blocks, from the least to the most recently used one.
@@ -47,7 +48,7 @@ impl Copies {
         let remembered = frames.div_ceil(REMEMBERED);
         Self {
             frames,
-            longest: costs.seek_pages,
+            seek_pages: costs.seek_pages,
             pays: u64::from(frames) * u64::from(costs.seek_pages) / u64::from(PAYS),
             order: RecencyList::new(frames),
             used: vec![0; frames as usize],
@@ -129,7 +130,7 @@ impl Copies {
     /// The host reads `run` from home. Whether it is worth frames.
     pub fn admit(&mut self, run: Extent<Lba>) -> bool {
         self.last = Lba(run.end().0 - 1);
-        if run.blocks > self.longest {
+        if run.blocks > self.seek_pages {
             return false;
         }
         let most = self.paid_within(run.blocks);
@@ -151,7 +152,7 @@ impl Copies {
     /// saves its seek as often as runs return. Half is always enough.
     #[inline]
     fn enough(&self, run: u32) -> u32 {
-        let share = u64::from(WHOLE) * u64::from(run) * u64::from(PAYS_AT_FIRST) / u64::from(self.longest);
+        let share = u64::from(WHOLE) * u64::from(run) * u64::from(PAYS_AT_FIRST) / u64::from(self.seek_pages);
         share.min(u64::from(WHOLE / 2)) as u32
     }
 
