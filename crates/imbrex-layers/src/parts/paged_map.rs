@@ -62,6 +62,13 @@ impl Entries {
         let step = u64::from(first != NONE);
         (0..blocks as u64).for_each(|i| self.set(offset + i as usize, first + i * step));
     }
+
+    /// Sets values that ascend from `first` by ones where nothing is set.
+    fn fill(&mut self, offset: usize, blocks: usize, first: u64) {
+        let places = self.bytes[offset * ENTRY..(offset + blocks) * ENTRY].chunks_exact_mut(ENTRY);
+        places.zip(first..).for_each(|(place, value)| place.copy_from_slice(&value.to_le_bytes()[..ENTRY]));
+        self.set += blocks as u16;
+    }
 }
 
 /// Pages of a chunk.

@@ -127,7 +127,7 @@ impl Runs {
     pub fn entries(&self) -> Box<Entries> {
         let mut entries = Box::new(Entries::new());
         for run in &self.runs {
-            entries.set_run(run.start(), run.blocks(), run.value());
+            entries.fill(run.start(), run.blocks(), run.value());
         }
         entries
     }
