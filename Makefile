@@ -1,7 +1,7 @@
 # The README's second command is `make test`: what every change must pass. CI runs `make ci` (.ci/run): this and `make soak`, which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak ci tools docs deb release static wheels fuzz times check-dm-zoned check-advisories check-device check-elsewhere check-install compare-device check-nbd check-pages page-pictures check-python check-raid check-release check-wheels python-reference reproduction-pages
+.PHONY: test quick soak ci tools docs deb release static wheels fuzz times check-dm-zoned check-advisories check-device check-elsewhere check-install compare-device check-nbd check-pages page-pictures check-python check-raid check-release check-wheels check-zfs check-zloop python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
@@ -73,6 +73,14 @@ check-device:
 # A mirror of md's on volumes, in the same way: two minutes, so it is not part of `make test`.
 check-raid:
 	@checks/guests.sh raid
+
+# A mirror of ZFS's on volumes. What it needs of ZFS is compiled the first time, for some ten minutes.
+check-zfs:
+	@checks/guests.sh zfs
+
+# Volumes on zloop, whose power is cut. It needs a newer kernel, and zloop is compiled the first time.
+check-zloop:
+	@GUEST_SUITE=trixie-backports checks/guests.sh zloop
 
 # A volume against dm-zoned and file systems for zones: it compares times, so it is not part of `make test`.
 compare-device:

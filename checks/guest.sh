@@ -46,15 +46,18 @@ need_fetched() {
         touch "$new/complete" && rm -rf "$1" && mv -T "$new" "$1"; } || skip "$1 could not be written"
 }
 
+# Where this machine has Debian's packages from.
+mirror() {
+    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2> /dev/null |
+        awk 'NR == 1 { print } END { if (!NR) print "http://deb.debian.org/debian" }'
+}
+
 # Makes apt take packages from these parts of Debian alone, by a configuration of its own: the machine's stays as it is,
 # and what is installed there is not looked at.
 from_debian() {
     mkdir -p "$work"/{lists/partial,archives/partial,debs/partial}
     : > "$work/status"
-    local mirror
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2> /dev/null |
-        head -n 1 || true)
-    printf "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} %s main\n" "$@" \
+    printf "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(mirror) %s main\n" "$@" \
         > "$work/sources.list"
     cat > "$work/apt.conf" << END
 Dir::Etc::sourcelist "$work/sources.list";

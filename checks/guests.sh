@@ -8,6 +8,7 @@ cd "$(dirname "$0")"
 check="guest check"
 . ./guest.sh
 . ./device/programs.sh
+. ./modules.sh
 
 programs=() modules=()
 for part in "$@"; do . "./$part/part.sh"; done
@@ -15,9 +16,10 @@ need_guest_programs "${programs[@]}"
 need_kernel
 prepared
 begin_guest "${modules[@]}"
-cp device/serving.sh "$guest/"
+cp device/{serving,life,members}.sh "$guest/"
 for part in "$@"; do
-    "put_${part//-/_}"
+    # What it says, such as why it is skipped, is for the user.
+    "put_${part//-/_}" >&2
     cp "$part/guest.sh" "$guest/$part.sh"
     echo ". /$part.sh"
 done > "$work/script"

@@ -1,30 +1,6 @@
-# A mirror of md's on volumes that are devices of ublk's. Sourced by the guest's script, after serving.sh.
+# A mirror of md's on volumes that are devices of ublk's. Sourced by the guest's script.
 
-MEMBERS="1 2 3"
-
-# Host-managed disks of 8 conventional and 24 sequential zones of 16 MiB, a volume on each, and its device.
-make_members() {
-    modprobe ublk_drv && modprobe raid1 || finish "failed: modules"
-    for nth in $MEMBERS; do
-        make_disk null size=512:zone_nr_conv=8
-        imbrex format "/dev/$disk" --layer log-greedy > /dev/null || finish "failed: imbrex format"
-        serve_member "$nth"
-    done
-}
-
-# Serves a member, or takes its device over from a killed server.
-serve_member() {
-    nth=$1 store=/dev/nullb$1
-    serve_ublk --sector 4096
-    echo "$server" > "/tmp/server$1"
-    unset nth store
-}
-
-# Ends the server of a member, with a signal.
-end_member() {
-    kill "-$2" "$(cat "/tmp/server$1")"
-    wait "$(cat "/tmp/server$1")"
-}
+. /members.sh
 
 # Waits until nothing is copied between members.
 whole() {
@@ -55,9 +31,8 @@ replace() {
     whole
 }
 
-media() { awk '{ print $7 * 512 }' "/sys/block/nullb$1/stat"; }
-
 mirror_life() {
+    modprobe raid1 || finish "failed: raid1"
     mdadm --quiet --create /dev/md0 --run --level=1 --raid-devices=2 --bitmap=internal --metadata=1.2 /dev/ublkb1 /dev/ublkb2 ||
         finish "failed: mdadm"
     whole
@@ -67,8 +42,8 @@ mirror_life() {
     before=$(media 3)
     replace 2 3
     end_member 2 TERM
-    size=$(($(cat /sys/block/md0/size) * 512))
-    echo "mirrored rebuild $(awk -v media=$(($(media 3) - before)) -v size="$size" 'BEGIN { printf "%.2f", media / size }') bytes written for each"
+    amplified=$(written_for_each 3 "$before" $(($(cat /sys/block/md0/size) * 512))) || finish "failed: $amplified"
+    echo "mirrored rebuild: $amplified"
     [ "$(differ)" = 0 ] || finish "failed: members differ after a rebuild"
     dd if=/dev/urandom of=/mnt/unflushed bs=1M count=8 oflag=direct 2> /dev/null || finish "failed: a file on a mirror"
     end_member 3 KILL
