@@ -16,7 +16,8 @@ work=$(mktemp -d)
 guest=$work/guest
 # What else qemu is told.
 devices=()
-trap 'rm -rf "$work"' EXIT
+# What a tool has mounted there, and not taken away when it was ended, is not touched.
+trap 'rm -rf --one-file-system "$work"' EXIT
 
 required=IMBREX_REQUIRE_QEMU
 . "$shared/peers.sh"
@@ -52,6 +53,9 @@ mirror() {
         awk 'NR == 1 { print } END { if (!NR) print "http://deb.debian.org/debian" }'
 }
 
+# The parts of Debian that the guest's packages come from.
+suites() { echo trixie "$suite" | tr ' ' '\n' | sort -u; }
+
 # Makes apt take packages from these parts of Debian alone, by a configuration of its own: the machine's stays as it is,
 # and what is installed there is not looked at.
 from_debian() {
@@ -74,7 +78,7 @@ END
 }
 
 fetch_kernel() {
-    from_debian $(echo trixie "$suite" | tr ' ' '\n' | sort -u) || return
+    from_debian $(suites) || return
     local newest kernel packages
     newest=$(apt-cache madison linux-image-cloud-amd64 | awk -v suite="$suite/main" '$6 == suite { print $3; exit }')
     kernel=$(apt-cache show "linux-image-cloud-amd64=$newest" | grep -o 'linux-image-[0-9][^ ,]*' | head -n 1)

@@ -16,7 +16,7 @@ need_guest_programs "${programs[@]}"
 need_kernel
 prepared
 begin_guest "${modules[@]}"
-cp device/{serving,life,members}.sh "$guest/"
+cp device/serving.sh device/life.sh device/members.sh "$guest/"
 for part in "$@"; do
     # What it says, such as why it is skipped, is for the user.
     "put_${part//-/_}" >&2

@@ -9,10 +9,10 @@ need_compiled() {
     [ "$(id -u)" = 0 ] || skip "only root can compile $1 in a Debian of its own"
     echo "$check: compiling $1 for the guest's kernel"
     local debian=$work/debian new=$compiled.$$
-    echo trixie "$suite" | tr ' ' '\n' | sort -u | sed "s,.*,deb $(mirror) & main contrib," > "$work/debian.list"
+    suites | sed "s,.*,deb $(mirror) & main contrib," > "$work/debian.list"
     timeout 1800 mmdebstrap --variant=minbase --include="$2,linux-headers-$version" --customize-hook="${3:-true}" \
         trixie "$debian" "$work/debian.list" > "$work/fetch" 2>&1 ||
-        skip "$1 could not be fetched or compiled: $(reason "$work/fetch")"
+        skip "$1 could not be fetched or compiled; if it is for an older kernel than Debian has now, remove $cache: $(reason "$work/fetch")"
     mkdir -p "$new"
     "keep_$1" "$debian" "$new"
     mv -T "$new" "$compiled"

@@ -42,7 +42,7 @@ mirror_life() {
     before=$(media 3)
     replace 2 3
     end_member 2 TERM
-    amplified=$(written_for_each 3 "$before" $(($(cat /sys/block/md0/size) * 512))) || finish "failed: $amplified"
+    amplified=$(written_for_each 3 "$before" $(($(cat /sys/block/md0/size) * 512))) || finish "failed: a rebuild, $amplified"
     echo "mirrored rebuild: $amplified"
     [ "$(differ)" = 0 ] || finish "failed: members differ after a rebuild"
     dd if=/dev/urandom of=/mnt/unflushed bs=1M count=8 oflag=direct 2> /dev/null || finish "failed: a file on a mirror"

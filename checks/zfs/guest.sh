@@ -23,7 +23,7 @@ replace() {
     zpool replace $3 -w pool "ublkb$1" "ublkb$2" || not_well "a member cannot be replaced"
     zpool wait -t scrub pool
     zpool sync pool
-    amplified=$(written_for_each "$2" "$before" "$(zpool list -Hpo allocated pool)") || finish "failed: $amplified"
+    amplified=$(written_for_each "$2" "$before" "$(zpool list -Hpo allocated pool)") || finish "failed: a rebuild, $amplified"
     echo "pooled zpool replace${3:+ $3}: $amplified"
 }
 

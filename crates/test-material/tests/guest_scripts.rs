@@ -8,15 +8,15 @@ use std::path::PathBuf;
 
 use test_material::repository;
 
-/// A file of the checks.
-fn read(path: &str) -> String {
-    fs::read_to_string(repository().join("checks").join(path)).unwrap()
-}
-
 /// What every script of a guest begins with.
 const BEFORE: &str = "guest-functions.sh";
 /// What scripts may source, as `/NAME.sh`.
 const SHARED: [&str; 4] = ["serving", "life", "members", "ublk"];
+
+/// A file of the checks.
+fn read(path: &str) -> String {
+    fs::read_to_string(repository().join("checks").join(path)).unwrap()
+}
 
 fn shared(name: &str) -> String {
     read(&format!("device/{name}.sh"))
@@ -35,19 +35,19 @@ fn called(script: &str) -> BTreeSet<&str> {
     commands.filter_map(|command| command.split_whitespace().find(is_called)).collect()
 }
 
-/// A script with all that it sources, directly or not.
-fn whole(script: &str) -> String {
-    let mut all = script.to_owned();
-    let mut left: Vec<&str> = SHARED.to_vec();
-    while let Some(at) = left.iter().position(|name| all.lines().any(|line| line.trim() == format!(". /{name}.sh"))) {
-        all += &shared(left.swap_remove(at));
+/// A script with all that it sources, directly or not, and the names of that.
+fn whole(script: &str) -> (String, Vec<&'static str>) {
+    let (mut all, mut sourced, mut left) = (script.to_owned(), Vec::new(), SHARED.to_vec());
+    while let Some(at) = left.iter().position(|name| all.lines().any(|line| line == format!(". /{name}.sh"))) {
+        sourced.push(left.swap_remove(at));
+        all += &shared(sourced[sourced.len() - 1]);
     }
-    all
+    (all, sourced)
 }
 
 /// What a script calls of all that is shared, and does not have.
 fn missing(script: &str) -> Vec<String> {
-    let whole = whole(script) + &read(BEFORE);
+    let whole = whole(script).0 + &read(BEFORE);
     let everything = SHARED.map(shared).concat();
     let known = defined(&everything);
     let own = defined(&whole);
@@ -62,6 +62,14 @@ fn each_part_sources_what_it_calls() {
     for part in parts {
         let script = fs::read_to_string(part.join("guest.sh")).unwrap();
         assert_eq!(missing(&script), [""; 0], "{}", part.display());
+        let copies = read("guests.sh") + &fs::read_to_string(part.join("part.sh")).unwrap();
+        for name in whole(&script).1 {
+            assert!(
+                copies.contains(&format!("device/{name}.sh ")),
+                "{name}.sh gets into no guest of {}",
+                part.display()
+            );
+        }
     }
 }
 
