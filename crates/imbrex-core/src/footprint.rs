@@ -1,5 +1,7 @@
 //! Ordering rule 2: what an operation reads and changes. Operations whose footprints conflict run in planning order.
 
+use smallvec::SmallVec;
+
 use crate::block::{Address, Extent, Pba};
 use crate::media::Media;
 use crate::plan::{Place, Unit};
@@ -31,17 +33,11 @@ impl Touch {
     }
 }
 
-/// All that an operation touches. Empty, it conflicts with nothing.
+/// All that an operation touches; most touch a source, a target and a pointer. Empty, it conflicts with nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Footprint(Vec<Touch>);
+pub struct Footprint(SmallVec<[Touch; 4]>);
 
 impl Footprint {
-    /// With memory for what most operations touch: a source, a target and a pointer.
-    #[inline]
-    pub fn with_room() -> Self {
-        Self(Vec::with_capacity(4))
-    }
-
     /// What a Move touches.
     #[inline]
     pub fn of_move(from: Place, to: Place, blocks: u32, media: &dyn Media) -> Self {

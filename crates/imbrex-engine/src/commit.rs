@@ -28,6 +28,8 @@ struct Commit {
     before: u64,
     /// The redo moves, in order.
     moves: Vec<u64>,
+    /// Blocks of the journal that their images take at most.
+    redo_blocks: usize,
     phase: Phase,
     /// The checkpoint's beginning, if its last region is in this commit.
     completes: Option<u64>,
@@ -98,10 +100,7 @@ impl Commits {
 
     /// Whether there is room for the items of another plan.
     pub fn have_room(&self, setup: &Setup) -> bool {
-        self.items.len() < most_items(setup)
-            && !self.are_open()
-            && !self.owe_checkpoint()
-            && !self.have_many_images(setup)
+        self.items.len() < most_items(setup) && !self.are_open() && !self.owe_checkpoint() && !self.have_many_images()
     }
 
     /// Whether space may come back when something is durable that is not.
@@ -116,13 +115,9 @@ impl Commits {
     }
 
     /// Whether images wait for the journal that, with those of another plan, would be more than it keeps room for.
-    fn have_many_images(&self, setup: &Setup) -> bool {
-        if self.redo_entry_blocks == 0 {
-            return false;
-        }
-        let items = self.items.iter().chain(self.under_way.iter().flat_map(|commit| &commit.items));
-        let blocks = items.filter_map(Item::redo).map(|redo| redo_entry_blocks(setup.block_bytes, redo.images));
-        blocks.sum::<usize>() > self.redo_entry_blocks
+    fn have_many_images(&self) -> bool {
+        let under_way = self.under_way.as_ref().map_or(0, |commit| commit.redo_blocks);
+        self.items.journal_blocks() + under_way > self.redo_entry_blocks
     }
 
     /// Whether a commit is due for the sake of the queue or the ring.
@@ -135,8 +130,17 @@ impl Commits {
         let mut joint = Joint::new(operations, most_items(setup));
         let items = self.items.take_commit(|item| joint.take(item));
         let before = items.iter().map(|item| item.before).max().unwrap_or(operations.next_number());
-        let (moves, phase, steps) = (joint.moves, Phase::Moves, VecDeque::new());
-        self.under_way = Some(Commit { items, before, moves, phase, completes, is_open: false, entries: 0, steps });
+        self.under_way = Some(Commit {
+            before,
+            moves: joint.moves,
+            redo_blocks: items.iter().map(Item::journal_blocks).sum(),
+            items,
+            phase: Phase::Moves,
+            completes,
+            entries: 0,
+            is_open: false,
+            steps: VecDeque::new(),
+        });
     }
 
     /// The commit that has begun is to complete a checkpoint of which it has a part only.

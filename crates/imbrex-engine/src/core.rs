@@ -1,11 +1,12 @@
 //! What stays while epochs of the layer come and go: operations that are out, requests, replies, losses.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
 use super::fatal::Fatal;
 use super::losses::Losses;
+use super::numbered::Numbered;
 use super::progress::{Planned, Steps};
 use super::{Counts, Failure, Io, IoKind, Reply, Request, Setup};
 use imbrex_core::block::Pba;
@@ -14,13 +15,10 @@ use imbrex_core::layer::Facts;
 /// What recovery and serving share.
 pub(super) struct Core {
     pub setup: Setup,
-    pub next_io: u64,
     /// Operations that have not been fetched.
     pub out: VecDeque<Io>,
-    /// Operations that have been fetched, and what they are for.
-    pub taken: BTreeMap<u64, Purpose>,
-    /// What the operations in `out` are for.
-    pub purposes: BTreeMap<u64, Purpose>,
+    /// What the operations of devices are for that have not completed, those in `out` too.
+    pub asked: Numbered<Purpose>,
     pub replies: VecDeque<Reply>,
     /// Places that could not be read and hold nothing that is needed, until they are written again: stale copies, and
     /// blocks that are recorded as lost. When an epoch ends, the next one finds out about them again.
@@ -70,10 +68,8 @@ impl Core {
     pub fn new(setup: Setup, facts: Facts) -> Self {
         Self {
             setup,
-            next_io: 0,
             out: VecDeque::new(),
-            taken: BTreeMap::new(),
-            purposes: BTreeMap::new(),
+            asked: Numbered::default(),
             replies: VecDeque::new(),
             blank: BTreeSet::new(),
             queue: Queue::new(),
@@ -93,17 +89,8 @@ impl Core {
 
     /// Issues an operation that is for one request.
     pub fn issue_for(&mut self, request: Option<u64>, purpose: Purpose, kind: IoKind) {
-        let id = self.next_io;
-        self.next_io += 1;
-        self.purposes.insert(id, purpose);
+        let id = self.asked.add(purpose);
         self.out.push_back(Io { id, kind, request });
-    }
-
-    /// Fetches an operation, to be carried out.
-    pub fn take(&mut self, io: &Io) {
-        if let Some(purpose) = self.purposes.remove(&io.id) {
-            self.taken.insert(io.id, purpose);
-        }
     }
 
     pub fn reply(&mut self, id: u64, result: Result<Bytes, Failure>) {
@@ -112,7 +99,7 @@ impl Core {
 
     /// Whether the drive has been asked for nothing that it has not done.
     pub fn is_idle(&self) -> bool {
-        self.purposes.is_empty() && self.taken.is_empty()
+        self.asked.is_empty()
     }
 
     /// Answers every flush that is not planned yet with an error.
@@ -126,8 +113,9 @@ impl Core {
 
     /// Forgets operations that have not been fetched.
     pub fn recall(&mut self) {
-        self.out.clear();
-        self.purposes.clear();
+        for io in self.out.drain(..) {
+            self.asked.remove(io.id);
+        }
     }
 
     /// Gives the store up: everything waiting is answered with the reason.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
+use super::content::Content;
 use super::core::{Core, Purpose};
 use super::operations::{Move, Operation, Operations};
 use super::ram::Ram;
@@ -170,13 +171,19 @@ impl Execution {
         match m.from {
             Place::At(from) if from.is_ram() => Some(self.ram.get(from.block(), m.blocks)),
             Place::Zero => Some(Bytes::from(vec![0; m.blocks as usize * block_bytes])),
-            Place::Host(block) => {
-                let content = self.requests.content(m.request, block, m.blocks, block_bytes);
-                // A request stays until its last move has completed.
-                Some(content.unwrap_or_else(|| unreachable!("a move of the host's content belongs to a request")))
-            }
+            Place::Host(_) => self.host_content(number, block_bytes).map(Content::into_bytes),
             Place::At(_) | Place::Lost => None,
         }
+    }
+
+    /// What the host gave to be written by a Move.
+    fn host_content(&self, number: u64, block_bytes: usize) -> Option<Content> {
+        let Move { from: Place::Host(block), blocks, request, .. } = *self.operations.get_move(number)? else {
+            return None;
+        };
+        let content = self.requests.content(request, block, blocks, block_bytes);
+        // A request stays until its last move has completed.
+        Some(content.unwrap_or_else(|| unreachable!("a move of the host's content belongs to a request")))
     }
 
     /// Gets the content of redo moves that wait for others of their plan: a bottom track's write destroys what the plan

@@ -30,8 +30,8 @@ pub(super) enum What {
 pub(super) struct Redo {
     pub moves: Vec<u64>,
     pub records: Vec<Record>,
-    /// Blocks of the images.
-    pub images: u32,
+    /// Blocks of the journal that the images take at most.
+    pub journal_blocks: usize,
 }
 
 /// A flush to be answered.
@@ -55,6 +55,11 @@ impl Item {
         }
     }
 
+    /// Blocks of the journal that its images take at most.
+    pub fn journal_blocks(&self) -> usize {
+        self.redo().map_or(0, |redo| redo.journal_blocks)
+    }
+
     /// Whether space comes back with it.
     fn gives_space(&self) -> bool {
         matches!(self.what, What::Reset(_) | What::Free(_))
@@ -67,6 +72,8 @@ pub(super) struct Items {
     waiting: VecDeque<Item>,
     /// How many of them are waited for.
     urgent: usize,
+    /// Blocks of the journal that their images take at most.
+    journal_blocks: usize,
 }
 
 impl Items {
@@ -77,6 +84,7 @@ impl Items {
     /// Adds an item at a place in the queue.
     pub fn insert(&mut self, at: usize, item: Item) {
         self.urgent += usize::from(item.is_urgent());
+        self.journal_blocks += item.journal_blocks();
         self.waiting.insert(at, item);
     }
 
@@ -88,8 +96,8 @@ impl Items {
         self.waiting.is_empty()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Item> {
-        self.waiting.iter()
+    pub fn journal_blocks(&self) -> usize {
+        self.journal_blocks
     }
 
     pub fn has_urgent(&self) -> bool {
@@ -120,6 +128,7 @@ impl Items {
         };
         let items: Vec<Item> = self.waiting.drain(..cut).collect();
         self.urgent -= items.iter().filter(|item| item.is_urgent()).count();
+        self.journal_blocks -= items.iter().map(Item::journal_blocks).sum::<usize>();
         items
     }
 
@@ -132,7 +141,6 @@ impl Items {
 
     /// Takes everything.
     pub fn take_all(&mut self) -> impl Iterator<Item = Item> {
-        self.urgent = 0;
-        std::mem::take(&mut self.waiting).into_iter()
+        std::mem::take(self).waiting.into_iter()
     }
 }

@@ -10,8 +10,8 @@
 //! | `running.rs` | 1 (one clean plan at a time), 10 (failures) |
 //! | `running/flushing.rs` | 8 (flush) |
 //! | `epoch/` | 1 (plans in order), 4 (resets and frees after records), 10 (failures) |
-//! | `order.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
-//! | `execution/together.rs` | 2 (writes behind each other are one operation) |
+//! | `order.rs`, `numbered.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
+//! | `execution/together.rs`, `content.rs` | 2 (writes behind each other are one operation) |
 //! | `items.rs`, `joint.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
 //! | `pages/`, `epoch/paging.rs` | 11, 12, 13 (pages of a map that is not in memory as a whole) |
 //! | `recover/`, `scan.rs`, `runs.rs`, `chain.rs`, `copies.rs`, `again.rs` | what recovery makes of the journal |
@@ -28,6 +28,7 @@
 mod again;
 mod chain;
 mod commit;
+mod content;
 mod copies;
 mod core;
 mod epoch;
@@ -38,6 +39,7 @@ mod joint;
 pub mod journal;
 mod losses;
 mod memory;
+mod numbered;
 mod operations;
 mod order;
 pub mod pages;
@@ -215,9 +217,7 @@ impl Performer {
     /// The next device operation that is for a request, or for none, which `is_wanted`.
     pub fn poll_io_if(&mut self, is_wanted: &dyn Fn(Option<u64>) -> bool) -> Option<Io> {
         let at = self.core.out.iter().position(|io| is_wanted(io.request))?;
-        let io = self.core.out.remove(at)?;
-        self.core.take(&io);
-        Some(io)
+        self.core.out.remove(at)
     }
 
     /// The operations that are to be fetched.
@@ -279,7 +279,7 @@ impl Performer {
     /// Takes the results of device operations, by their numbers.
     pub fn complete_all(&mut self, results: impl IntoIterator<Item = (u64, IoResult)>) {
         for (id, result) in results {
-            let Some(purpose) = self.core.taken.remove(&id) else { continue };
+            let Some(purpose) = self.core.asked.remove(id) else { continue };
             match &mut self.state {
                 State::Recovering(recovery) => recovery.completed(&mut self.core, purpose, result),
                 State::Running(running) => running.completed(&mut self.core, purpose, result),

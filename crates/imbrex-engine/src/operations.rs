@@ -1,6 +1,6 @@
 //! The operations of plans, numbered as they are planned, until they have completed.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
@@ -38,9 +38,7 @@ pub(super) struct Move {
 /// Operations by number, and which of them may start.
 #[derive(Default)]
 pub(super) struct Operations {
-    next: u64,
-    order: Order,
-    by_number: BTreeMap<u64, Operation>,
+    order: Order<Operation>,
     ready: VecDeque<u64>,
     /// Moves of the clean plan in flight.
     cleaning: u32,
@@ -49,7 +47,7 @@ pub(super) struct Operations {
 impl Operations {
     /// The number that the next operation gets.
     pub fn next_number(&self) -> u64 {
-        self.next
+        self.order.next_number()
     }
 
     /// Whether any with a number below `end` has not completed, but for some, which are sorted.
@@ -74,13 +72,8 @@ impl Operations {
 
     /// Numbers an operation that touches what `footprint` says.
     pub fn add(&mut self, operation: Operation, footprint: Footprint) {
-        let number = self.next;
-        self.next += 1;
         self.cleaning += u32::from(matches!(operation, Operation::Move(Move { cleaning: true, .. })));
-        self.by_number.insert(number, operation);
-        if self.order.add(number, footprint) {
-            self.ready.push_back(number);
-        }
+        self.ready.extend(self.order.add(operation, footprint));
     }
 
     pub fn any_ready(&self) -> bool {
@@ -111,18 +104,18 @@ impl Operations {
     }
 
     pub fn get(&self, number: u64) -> Option<&Operation> {
-        self.by_number.get(&number)
+        self.order.get(number)
     }
 
     pub fn get_move(&self, number: u64) -> Option<&Move> {
-        match self.by_number.get(&number) {
+        match self.order.get(number) {
             Some(Operation::Move(m)) => Some(m),
             _ => None,
         }
     }
 
     pub fn get_move_mut(&mut self, number: u64) -> Option<&mut Move> {
-        match self.by_number.get_mut(&number) {
+        match self.order.get_mut(number) {
             Some(Operation::Move(m)) => Some(m),
             _ => None,
         }
@@ -130,8 +123,7 @@ impl Operations {
 
     /// Completes an operation: those that waited for it alone may start.
     pub fn complete(&mut self, number: u64) -> Option<Operation> {
-        let operation = self.by_number.remove(&number)?;
-        self.order.complete(number, |ready| self.ready.push_back(ready));
+        let operation = self.order.complete(number, |ready| self.ready.push_back(ready))?;
         self.cleaning -= u32::from(matches!(operation, Operation::Move(Move { cleaning: true, .. })));
         Some(operation)
     }

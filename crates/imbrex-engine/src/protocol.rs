@@ -64,6 +64,16 @@ pub enum Request {
     Read(Extent<Lba>),
     /// Write blocks; the content is that many blocks long.
     Write(Extent<Lba>, Bytes),
+    /// Write blocks, as one of several requests that came together. Their contents are in the same memory, in order, so
+    /// that they are not copied to be written behind each other.
+    Batched {
+        /// The blocks.
+        at: Extent<Lba>,
+        /// The contents of all of them.
+        contents: Bytes,
+        /// Where in these its own begins.
+        from: usize,
+    },
     /// Write blocks for a smaller request of a client: the caller has read the rest of the first and the last block.
     Merged {
         /// The blocks.

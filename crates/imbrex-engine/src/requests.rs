@@ -1,10 +1,12 @@
 //! Requests of clients: from the first plan to the reply.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use bytes::Bytes;
+use foldhash::fast::FixedState;
 
 use super::Failure;
+use super::content::Content;
 use super::core::Core;
 
 /// What a plan serves of a request.
@@ -19,7 +21,7 @@ pub(super) struct Part {
 /// A request that has been planned, in part or whole.
 struct Active {
     /// The host's content for a write; of a read its content when it comes in one part.
-    data: Bytes,
+    data: Content,
     /// Bytes of a read.
     reads: usize,
     /// Whether it changes what is read, so that its loss matters to a client; what a trim leaves behind matters to none.
@@ -37,7 +39,7 @@ impl Active {
     /// Takes a part of a read's content.
     fn put(&mut self, start: usize, content: Bytes) {
         if content.len() == self.reads {
-            self.data = content;
+            self.data = content.into();
             return;
         }
         self.buffer.resize(self.reads, 0);
@@ -57,7 +59,7 @@ impl Active {
     fn result(self) -> Result<Bytes, Failure> {
         match self.failed {
             Some(failure) => Err(failure),
-            None if self.data.len() == self.reads => Ok(self.data),
+            None if self.data.len() == self.reads => Ok(self.data.into_bytes()),
             None => {
                 let mut gathered = self.buffer;
                 gathered.resize(self.reads, 0);
@@ -70,12 +72,12 @@ impl Active {
 /// The requests that have been planned, in part or whole, and not been answered.
 #[derive(Default)]
 pub(super) struct Requests {
-    active: BTreeMap<u64, Active>,
+    active: HashMap<u64, Active, FixedState>,
 }
 
 impl Requests {
     /// A request of which the first block is about to be planned: a write of `data`, or a read of `reads` bytes.
-    pub fn begin(&mut self, id: u64, data: Bytes, reads: usize, is_write: bool) {
+    pub fn begin(&mut self, id: u64, data: Content, reads: usize, is_write: bool) {
         let active = Active { data, reads, is_write, buffer: Vec::new(), moves: 0, unplanned: true, failed: None };
         self.active.insert(id, active);
     }
@@ -126,13 +128,14 @@ impl Requests {
 
     /// Answers all of them with an error.
     pub fn fail_all(&mut self, core: &mut Core) {
-        for (id, _) in std::mem::take(&mut self.active) {
-            core.reply(id, Err(Failure::Io));
-        }
+        let mut all: Vec<u64> = self.active.drain().map(|(id, _)| id).collect();
+        // In the same order in every run.
+        all.sort_unstable();
+        all.into_iter().for_each(|id| core.reply(id, Err(Failure::Io)));
     }
 
     /// The host's content of some blocks of a part.
-    pub fn content(&self, part: Option<Part>, block: u32, blocks: u32, block_bytes: usize) -> Option<Bytes> {
+    pub fn content(&self, part: Option<Part>, block: u32, blocks: u32, block_bytes: usize) -> Option<Content> {
         let Part { id, first } = part?;
         let start = (first + block) as usize * block_bytes;
         Some(self.active.get(&id)?.data.slice(start..start + blocks as usize * block_bytes))

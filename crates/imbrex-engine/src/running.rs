@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
+use super::content::Content;
 use super::core::{Core, Pending, Purpose};
 use super::epoch::{Epoch, Serves};
 use super::fatal::Fatal;
@@ -126,7 +127,7 @@ impl Running {
         loop {
             if self.epoch.is_ending() {
                 core.recall();
-                return core.taken.is_empty().then(|| self.end(core));
+                return core.is_idle().then(|| self.end(core));
             }
             self.epoch.start_ready(core);
             let planned = self.epoch.has_begun() && self.plan_more(core);
@@ -193,12 +194,18 @@ impl Running {
         match request {
             Request::Flush => self.flushing.push_back((id, Covers::All { client })),
             Request::Fua { epoch } => self.flushing.push_back((id, Covers::Epoch(epoch))),
-            Request::Read(at) => self.accept_access(core, Wanted::of(id, Access::Read, at), Bytes::new(), None),
-            Request::Write(at, data) => self.accept_access(core, Wanted::of(id, Access::Write, at), data, None),
-            Request::Merged { at, content, given_bytes, .. } => {
-                self.accept_access(core, Wanted::of(id, Access::Write, at), content, Some(given_bytes));
+            Request::Read(at) => self.accept_access(core, Wanted::of(id, Access::Read, at), Content::default(), None),
+            Request::Write(at, data) => self.accept_access(core, Wanted::of(id, Access::Write, at), data.into(), None),
+            Request::Batched { at, contents, from } => {
+                let bytes = at.blocks as usize * core.setup.block_bytes;
+                // Of one that is not all there nothing is, and it is refused.
+                let own = Content::part(contents, from, bytes).unwrap_or_default();
+                self.accept_access(core, Wanted::of(id, Access::Write, at), own, None);
             }
-            Request::Trim(at) => self.accept_access(core, Wanted::of(id, Access::Trim, at), Bytes::new(), None),
+            Request::Merged { at, content, given_bytes, .. } => {
+                self.accept_access(core, Wanted::of(id, Access::Write, at), content.into(), Some(given_bytes));
+            }
+            Request::Trim(at) => self.accept_access(core, Wanted::of(id, Access::Trim, at), Content::default(), None),
             Request::Zero(at) => self.accept_zeros(core, id, at),
         }
     }
@@ -207,10 +214,10 @@ impl Running {
     fn accept_zeros(&mut self, core: &mut Core, id: u64, at: Extent<Lba>) {
         if core.facts.trims_to_zeros {
             let trim = Wanted { is_write: true, ..Wanted::of(id, Access::Trim, at) };
-            return self.accept_access(core, trim, Bytes::new(), None);
+            return self.accept_access(core, trim, Content::default(), None);
         }
         let blocks = if at.is_within(self.epoch.layer().capacity()) { at.blocks as usize } else { 0 };
-        let zeros = vec![0; blocks * core.setup.block_bytes];
+        let zeros = Bytes::from(vec![0; blocks * core.setup.block_bytes]);
         self.accept_access(core, Wanted::of(id, Access::Write, at), zeros.into(), None);
     }
 
@@ -219,7 +226,7 @@ impl Running {
         &mut self,
         core: &mut Core,
         Wanted { id, access, at, is_write }: Wanted,
-        data: Bytes,
+        data: Content,
         given_bytes: Option<u64>,
     ) {
         let bytes = at.blocks as usize * core.setup.block_bytes;

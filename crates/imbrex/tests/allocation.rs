@@ -1,4 +1,4 @@
-//! Replaying allocates nothing for a request, however long the trace.
+//! Replaying allocates nothing for a request, however long the trace, and neither does the live engine for a write.
 #![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait to implement")]
 
 mod fixture;
@@ -6,6 +6,8 @@ mod fixture;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use bytes::Bytes;
+use fixture::served::{SMALL_ZONED, Served};
 use fixture::{request, simulate};
 use imbrex::block::Access;
 use imbrex::layers::{self, LayerInfo};
@@ -135,5 +137,35 @@ fn allocates(info: &LayerInfo, config: &str, most: u64) {
             info.name,
             mix.at_half
         );
+    }
+}
+
+/// Layers, and how often a write allocates while it is served, in steady state. What waits for the journal is encoded
+/// there, once for many writes; and what is cleaned is read, so it has memory of its own.
+const SERVED: [(&str, f64); 7] = [
+    ("conventional", 0.01),
+    ("dm-zoned", 0.01),
+    ("log-greedy", 0.06),
+    ("sepbit", 0.06),
+    ("log-lifetimes", 0.06),
+    ("block-lru", 0.4),
+    ("fifo-log", 1.5),
+];
+
+#[test]
+fn a_served_write_allocates_nothing_of_its_own() {
+    const TOGETHER: u64 = 32;
+    for (layer, most) in SERVED {
+        let mut served = Served::new(layer, &toml::Table::new(), &SMALL_ZONED);
+        let contents = Bytes::from(vec![7; TOGETHER as usize * 4096]);
+        let mut counted = 0;
+        for first in (0..REQUESTS).step_by(TOGETHER as usize) {
+            let starts: Vec<u64> = (first..first + TOGETHER).map(|n| n.wrapping_mul(2_654_435_761) % 4096).collect();
+            let before = allocations();
+            served.write_together(first, &starts, &contents);
+            counted += if first >= REQUESTS / 2 { allocations() - before } else { 0 };
+        }
+        let each = counted as f64 / (REQUESTS / 2) as f64;
+        assert!(each <= most, "{layer} allocates {each:.2} times for a write");
     }
 }

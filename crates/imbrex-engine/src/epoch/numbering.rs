@@ -5,6 +5,7 @@ use crate::core::Core;
 use crate::items::{Item, Redo, What};
 use crate::operations::Move;
 use crate::pages;
+use crate::room::redo_entry_blocks;
 use crate::rules::Rule;
 use imbrex_core::layer::TranslationLayer;
 use imbrex_core::plan::{Op, Plan, Record};
@@ -94,7 +95,7 @@ impl Epoch {
         if self.execution.operations().cleaning() > cleaning_before {
             core.steps.add(&made.plan);
         }
-        self.queue_redo(redo, core.facts.journal.redo_blocks);
+        self.queue_redo(core, redo);
         if !core.setup.rules.keeps(Rule::ReuseAfterRecords) {
             self.give_space_at_once(core);
         }
@@ -136,13 +137,14 @@ impl Epoch {
         Spot { at: self.commits.items().len(), before: self.execution.operations().next_number() }
     }
 
-    fn queue_redo(&mut self, plan: RedoPlan, most: u32) {
+    fn queue_redo(&mut self, core: &Core, plan: RedoPlan) {
         let RedoPlan { moves, records, images, first_move, first_record } = plan;
-        if images > most {
+        if images > core.facts.journal.redo_blocks {
             self.break_off(format!("the redo moves of a plan write {images} blocks, more than the layer said"));
         }
         if let Some(Spot { at, before }) = first_move.or(first_record) {
-            let what = What::Redo(Redo { moves, records, images });
+            let journal_blocks = redo_entry_blocks(core.setup.block_bytes, images);
+            let what = What::Redo(Redo { moves, records, journal_blocks });
             self.commits.items_mut().insert(at, Item { before, what });
         }
     }

@@ -15,6 +15,23 @@ const LONGEST: u32 = 6;
 /// Blocks of a long trim: twice the longest zone of a drive in memory.
 const LONG_TRIM: u64 = 48;
 
+/// The same requests, with the contents of writes in one piece of memory.
+fn share_memory(requests: Vec<Request>) -> Vec<Request> {
+    let content =
+        |request: &Request| if let Request::Write(_, content) = request { content.clone() } else { Bytes::new() };
+    let contents = Bytes::from(requests.iter().map(content).collect::<Vec<_>>().concat());
+    let mut next = 0;
+    let share = |request| match request {
+        Request::Write(at, content) => {
+            let from = next;
+            next += content.len();
+            Request::Batched { at, contents: contents.clone(), from }
+        }
+        other => other,
+    };
+    requests.into_iter().map(share).collect()
+}
+
 /// A request that has not been answered.
 pub(super) enum Asked {
     /// What each block may read as, and the first version that was begun later.
@@ -40,6 +57,7 @@ impl Run {
         while matches!(together.last(), Some(Request::Write(..))) && self.dice.one_in(3) {
             together.push(self.draw(client));
         }
+        let together = if first.is_multiple_of(2) { share_memory(together) } else { together };
         self.performer.submit_all(client, first, together);
     }
 

@@ -31,7 +31,11 @@ pub(super) struct Call {
 impl Call {
     pub fn of(request: &Request, caller: &Arc<Caller>) -> Self {
         let changes = match request {
-            Request::Write(at, _) | Request::Merged { at, .. } | Request::Trim(at) | Request::Zero(at) => Some(*at),
+            Request::Write(at, _)
+            | Request::Batched { at, .. }
+            | Request::Merged { at, .. }
+            | Request::Trim(at)
+            | Request::Zero(at) => Some(*at),
             Request::Read(_) | Request::Flush | Request::Fua { .. } => None,
         };
         Self { caller: Arc::clone(caller), changes }

@@ -58,7 +58,7 @@ impl Tape {
     pub fn note(&self, request: &Request, at: Instant) {
         let row = match request {
             Request::Read(blocks) => self.row(Access::Read, *blocks, at),
-            Request::Write(blocks, _) => self.row(Access::Write, *blocks, at),
+            Request::Write(blocks, _) | Request::Batched { at: blocks, .. } => self.row(Access::Write, *blocks, at),
             Request::Merged { at: blocks, skipped_bytes, given_bytes, .. } => {
                 // The layer knows how much was given.
                 self.row(Access::Write, *blocks, at).and_then(|row| {

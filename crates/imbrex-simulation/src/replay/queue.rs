@@ -82,7 +82,7 @@ struct Entry {
 impl Entry {
     fn unused() -> Self {
         let operation = Operation { what: What::Reset(Unit::disk(0)), of: Owner::Nobody, host: Host::Nobody };
-        Self { operation, footprint: Footprint::with_room() }
+        Self { operation, footprint: Footprint::default() }
     }
 }
 
