@@ -16,6 +16,7 @@
 
 mod ahead;
 mod copies;
+mod destroyed;
 mod forget;
 mod realms;
 mod store;
@@ -31,6 +32,7 @@ use imbrex::drive::{DriveError, DrivePreset};
 use imbrex::layer::Condition;
 use imbrex::media::Media;
 use imbrex::plan::Unit;
+use imbrex::recording::Recording;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -38,6 +40,7 @@ use crate::backing::{Backing, Nowhere};
 use crate::frame::{self, Frame, FrameError, FrameKind};
 use ahead::Ahead;
 pub use copies::Metadata;
+use destroyed::Blank;
 use table::{COPIES, data_at, entry_at, read_table};
 use unit_table::{Broken, Entry};
 
@@ -66,6 +69,7 @@ struct State {
     dirty: BTreeSet<u32>,
     /// Units of which room is kept for some blocks.
     kept: BTreeSet<Unit>,
+    blank: Blank,
     /// Long runs of blocks of which room is kept where they are written next.
     ahead: Vec<Ahead>,
     /// How often units have been emptied since the image was opened.
@@ -135,6 +139,12 @@ impl Image<Nowhere> {
     }
 }
 
+/// What is known of a drive at first.
+fn blank(preset: &DrivePreset) -> Blank {
+    // No other write destroys anything.
+    if preset.recording() == Recording::Interlaced { Blank::unknown(preset.blocks()) } else { Blank::default() }
+}
+
 impl<B: Backing> Image<B> {
     /// How long the backing of a drive must be, in bytes.
     ///
@@ -172,6 +182,7 @@ impl<B: Backing> Image<B> {
         let data_at = data_at(entries.len() as u64);
         let state = Mutex::new(State {
             media,
+            blank: blank(preset),
             entries,
             dirty: BTreeSet::new(),
             kept: BTreeSet::new(),
@@ -209,6 +220,7 @@ impl<B: Backing> Image<B> {
         let data_at = data_at(entries.len() as u64);
         let state = Mutex::new(State {
             media,
+            blank: blank(&preset),
             entries,
             dirty,
             kept: BTreeSet::new(),
@@ -257,6 +269,11 @@ impl<B: Backing> Image<B> {
     #[must_use]
     pub fn offset(&self, block: Pba) -> u64 {
         self.data_at + block.block() * u64::from(self.preset.block_bytes)
+    }
+
+    /// The block that lies there in the backing.
+    fn block_at(&self, offset: u64) -> Pba {
+        Pba::disk((offset - self.data_at) / u64::from(self.preset.block_bytes))
     }
 
     fn bytes(&self, at: Extent<Pba>) -> u64 {

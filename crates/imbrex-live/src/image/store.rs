@@ -18,23 +18,8 @@ use crate::store::{Store, StoreError, Written};
 
 /// Bytes of a run of blocks of which room is not kept for all at once.
 const LONG_BYTES: u64 = 64 << 20;
-/// What a block holds that another one's write destroyed.
-const DESTROYED: u8 = 0xdb;
 
 impl<B: Backing> Image<B> {
-    /// Overwrites what a write destroys, from the first block on that holds something: on a disk that is not full most
-    /// of it takes no room in the backing, and needs none.
-    fn destroy(&self, destroyed: &[Extent<Pba>]) -> Result<(), StoreError> {
-        for gone in destroyed.iter().copied() {
-            let Some(first) = self.backing.first_written(self.offset(gone.start), self.bytes(gone)) else { continue };
-            let before = (first - self.offset(gone.start)) / u64::from(self.preset.block_bytes);
-            let gone = gone.skip(before as u32);
-            let garbage = vec![DESTROYED; self.bytes(gone) as usize];
-            self.backing.write_at(&garbage, self.offset(gone.start)).map_err(StoreError::of("destroying", gone))?;
-        }
-        Ok(())
-    }
-
     /// Whether a pointer rules the unit that a block lies in.
     fn pointed(state: &State, block: Pba) -> Option<Unit> {
         let unit = state.media.unit_of(block);
@@ -84,8 +69,9 @@ impl<B: Backing> Store for Image<B> {
             let _ = self.backing.reserve(self.offset(next.start), self.bytes(next));
         }
         let written = self.backing.write_at(content, self.offset(at.start));
+        let mut state = self.state();
+        state.blank.note_written(at);
         if let Some(unit) = pointed {
-            let mut state = self.state();
             let start = state.media.extent_of(unit).start;
             let pointer = (at.start.block() - start.block()) as u32;
             if written.is_err() {
@@ -96,6 +82,7 @@ impl<B: Backing> Store for Image<B> {
                 state.dirty.insert(unit.index);
             }
         }
+        drop(state);
         written.map_err(StoreError::of("writing", at))?;
         self.destroy(&destroyed)
     }
