@@ -54,20 +54,19 @@ impl Origin {
     fn write_some(&self, client: &Client, device: &File) -> bool {
         let writes = self.writes.take();
         let mut fetched = Vec::with_capacity(writes.len());
-        let contents = contents(
-            &writes,
-            |write| write.request.len as usize,
-            |write, into| {
-                let came = write.content(self, device).fetch(into);
-                fetched.push(came.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)));
-            },
-        );
+        let len = |write: &Asked| write.request.len as usize;
+        let (contents, places) = contents(&writes, len, |write, into| {
+            let from = into.len();
+            into.resize(from + len(write), 0);
+            let came = write.content(self, device).put_into(&mut into[from..]);
+            fetched.push(came.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)));
+        });
         let is_there = |at: &usize| fetched[*at].is_ok();
         let (there, missing): (Vec<_>, Vec<_>) = (0..writes.len()).partition(is_there);
         self.results.put(missing.into_iter().map(|at| writes[at].done(fetched[at])));
         if !there.is_empty() {
-            let content = |at: &usize| (writes[*at].request.offset, contents[*at].clone());
-            client.write_batch(there.iter().map(content).collect(), &mut |written| {
+            let place = |at: &usize| (writes[*at].request.offset, places[*at].clone());
+            client.write_batch(&contents, &there.iter().map(place).collect::<Vec<_>>(), &mut |written| {
                 let done = |(at, came): (usize, Result<(), _>)| {
                     writes[there[at]].done(came.map_err(|failure| errno(&failure)))
                 };
@@ -94,9 +93,17 @@ struct Copied<'a> {
     at: u64,
 }
 
+impl Copied<'_> {
+    fn put_into(&self, content: &mut [u8]) -> io::Result<()> {
+        self.device.read_exact_at(content, self.at)
+    }
+}
+
 impl Content for Copied<'_> {
-    fn fetch(&self, into: &mut [u8]) -> io::Result<()> {
-        self.device.read_exact_at(into, self.at)
+    fn fetch(&self, len: usize) -> io::Result<Vec<u8>> {
+        let mut content = vec![0; len];
+        self.put_into(&mut content)?;
+        Ok(content)
     }
 
     fn hand_over(&self, content: &[u8]) -> io::Result<()> {

@@ -183,9 +183,9 @@ impl Origin {
     }
 
     fn write(&self, writes: Vec<ShortWrite>) {
-        let contents = contents(&writes, ShortWrite::len, ShortWrite::fetch);
-        let contents = writes.iter().map(|write| write.offset).zip(contents);
-        self.client.write_batch(contents.collect(), &mut |written| {
+        let (contents, places) = contents(&writes, ShortWrite::len, ShortWrite::fetch);
+        let places: Vec<_> = writes.iter().map(|write| write.offset).zip(places).collect();
+        self.client.write_batch(&contents, &places, &mut |written| {
             let ended = written.iter().map(|(at, result)| writes[*at].end(result.is_ok()));
             self.hand_back(&ended.collect::<Vec<_>>());
         });

@@ -24,7 +24,7 @@ enum Asked {
 }
 
 /// Has a request answered, and says how many bytes of its room were used; nothing where it has no room for a status.
-/// `buffer` is for content.
+/// `buffer` is for what is read.
 pub fn answer(chain: &Chain, client: &Client, buffer: &mut Vec<u8>) -> Option<u32> {
     let memory = chain.memory();
     let mut reader = chain.clone().reader(memory).ok()?;
@@ -147,8 +147,10 @@ struct InGuest<'a, 'm> {
 }
 
 impl Content for InGuest<'_, '_> {
-    fn fetch(&self, into: &mut [u8]) -> io::Result<()> {
-        self.reader.borrow_mut().read_exact(into)
+    fn fetch(&self, len: usize) -> io::Result<Vec<u8>> {
+        let mut content = vec![0; len];
+        self.reader.borrow_mut().read_exact(&mut content)?;
+        Ok(content)
     }
 
     fn hand_over(&self, content: &[u8]) -> io::Result<()> {

@@ -65,13 +65,11 @@ impl ShortWrite {
         self.pieces.iter().map(|(_, len)| len).sum()
     }
 
-    /// Reads its content into a buffer of that length.
-    pub fn fetch(&self, mut into: &mut [u8]) {
+    /// Adds its content to others.
+    pub fn fetch(&self, into: &mut Vec<u8>) {
         for (at, len) in &self.pieces {
-            let (piece, rest) = into.split_at_mut(*len);
-            let read = self.chain.memory().read_slice(piece, *at);
+            let read = self.chain.memory().write_all_volatile_to(*at, into, *len);
             read.unwrap_or_else(|e| unreachable!("this memory was there, and stays while it is held: {e}"));
-            into = rest;
         }
     }
 

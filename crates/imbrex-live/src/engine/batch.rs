@@ -5,6 +5,7 @@
 //! That thread does one thing after the other, which keeps a drive waiting that can do several. So this is for stores
 //! that leave what is written in the host's memory.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -29,12 +30,18 @@ impl Engine {
         is_whole && is_there && len < streams::LEAST as u64 && is_cached()
     }
 
-    /// Writes what [`Engine::may_be_in_batch`], each content from an offset on. `answer` is told of those that
-    /// have ended, as soon as that is known.
-    pub fn write_batch(&self, client: u32, writes: Vec<(u64, Bytes)>, answer: &mut dyn FnMut(Vec<Written>)) {
+    /// Writes what [`Engine::may_be_in_batch`], each a part of `contents` from an offset on. `answer` is told of those
+    /// that have ended, as soon as that is known.
+    pub fn write_batch(
+        &self,
+        client: u32,
+        contents: &Bytes,
+        writes: &[(u64, Range<usize>)],
+        answer: &mut dyn FnMut(Vec<Written>),
+    ) {
         let (since, steps, _asking) = (Instant::now(), self.shared.steps_now(), self.shared.asking());
-        let lens: Vec<u64> = writes.iter().map(|(_, content)| content.len() as u64).collect();
-        let bytes: u64 = lens.iter().sum();
+        let len = |(_, part): &(u64, Range<usize>)| part.len() as u64;
+        let bytes: u64 = writes.iter().map(len).sum();
         let is_ending = self.shared.stopping.load(Ordering::Relaxed);
         if is_ending || !self.shared.may_write(bytes) {
             let refused = if is_ending { Failure::Stopped } else { Failure::Full };
@@ -43,17 +50,18 @@ impl Engine {
         self.shared.streams.pass();
         let _taken = self.shared.writes.take(bytes);
         let block = u64::from(self.block_bytes);
-        let run =
-            |(offset, content): &(u64, Bytes)| Extent::new(Lba(offset / block), (content.len() as u64 / block) as u32);
-        let runs: Vec<Extent<Lba>> = writes.iter().map(run).collect();
+        let run = |write: &(u64, Range<usize>)| Extent::new(Lba(write.0 / block), (len(write) / block) as u32);
         let mut machine = work::admitted(&self.shared, self.shared.machine(), (bytes / block) as u32);
         // As for a single write: no block may be being read for a change of a part of it.
-        while runs.iter().any(|run| machine.is_merging(*run)) {
+        while writes.iter().any(|write| machine.is_merging(run(write))) {
             machine = self.shared.wait_for_change(machine);
         }
-        let requests = runs.into_iter().zip(writes).map(|(run, (_, content))| Request::Write(run, content));
+        let requests = writes.iter().map(|write| {
+            let (at, from) = (run(write), write.1.start);
+            Request::Batched { at, contents: contents.clone(), from }
+        });
         work::submit_all(&self.shared, machine, client, requests, None, &mut |answers| {
-            let done = answers.iter().filter(|(_, result)| result.is_ok()).map(|(at, _)| lens[*at]).sum();
+            let done = answers.iter().filter(|(_, result)| result.is_ok()).map(|(at, _)| len(&writes[*at])).sum();
             self.shared.traffic.host_written.fetch_add(done, Ordering::Relaxed);
             self.shared.took(RequestKind::Write, since, steps, answers.len());
             answer(answers.into_iter().map(|(at, result)| (at, result.map(drop))).collect());

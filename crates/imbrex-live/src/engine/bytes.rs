@@ -61,29 +61,49 @@ impl Engine {
     /// # Errors
     /// When they lie beyond the device or cannot be written.
     pub fn write_bytes(&self, client: u32, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
-        self.shared.timed(RequestKind::Write, || self.write(client, offset, bytes))
+        self.write_fetched(client, offset, bytes.len(), || Ok(Bytes::copy_from_slice(bytes)))
     }
 
-    fn write(&self, client: u32, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
-        if !self.shared.may_write(bytes.len() as u64) {
+    /// Writes so many bytes, which `fetch` gives as soon as they may be in memory.
+    ///
+    /// # Errors
+    /// As for [`Engine::write_bytes`], and what `fetch` says.
+    pub fn write_fetched(
+        &self,
+        client: u32,
+        offset: u64,
+        len: usize,
+        fetch: impl FnOnce() -> Result<Bytes, Failure>,
+    ) -> Result<(), Failure> {
+        self.shared.timed(RequestKind::Write, || self.write(client, offset, len, fetch))
+    }
+
+    fn write(
+        &self,
+        client: u32,
+        offset: u64,
+        len: usize,
+        fetch: impl FnOnce() -> Result<Bytes, Failure>,
+    ) -> Result<(), Failure> {
+        if !self.shared.may_write(len as u64) {
             return Err(Failure::Full);
         }
-        let (mut arrival, queued) = self.arrival(offset, bytes.len());
-        let _taken = queued.take(bytes.len() as u64);
+        let (mut arrival, queued) = self.arrival(offset, len);
+        let _taken = queued.take(len as u64);
+        let bytes = fetch()?;
         let mut done = 0;
         while done < bytes.len() {
             let at = offset + done as u64;
             let (run, skip) = self.run(at, (bytes.len() - done) as u64)?;
             let whole = run.blocks as usize * self.block_bytes as usize;
             let part = (whole - skip).min(bytes.len() - done);
-            let content = &bytes[done..done + part];
+            let content = bytes.slice(done..done + part);
             if part == whole {
-                let content = Bytes::copy_from_slice(content);
                 work::call(&self.shared, client, Request::Write(run, content), arrival.take())?;
             } else {
                 // The writes that this request waits for must not wait for it.
                 drop(arrival.take());
-                self.write_part(client, run, skip, content)?;
+                self.write_part(client, run, skip, &content)?;
             }
             done += part;
         }
@@ -131,11 +151,11 @@ impl Engine {
     }
 
     fn write_zeros(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
-        let zeros = vec![0; len.min(1 << 20) as usize];
+        let zeros = Bytes::from(vec![0; len.min(1 << 20) as usize]);
         let mut done = 0;
         while done < len {
             let part = (len - done).min(zeros.len() as u64);
-            self.write(client, offset + done, &zeros[..part as usize])?;
+            self.write(client, offset + done, part as usize, || Ok(zeros.slice(..part as usize)))?;
             done += part;
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Short writes of a queue of a frontend. One thread at a time answers all that have come, so that the more come the
 //! more are answered together. Nothing is lost by their waiting for each other: a layer takes writes in order.
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -47,17 +48,21 @@ impl<J> Batches<J> {
     }
 }
 
-/// The contents of writes, one behind the other in the same memory. `len` says how long one is, and `fetch` reads it.
-pub fn contents<W>(writes: &[W], len: impl Fn(&W) -> usize, mut fetch: impl FnMut(&W, &mut [u8])) -> Vec<Bytes> {
-    let mut all = vec![0; writes.iter().map(&len).sum()];
-    let mut rest = all.as_mut_slice();
-    for write in writes {
-        let (own, behind) = rest.split_at_mut(len(write));
-        fetch(write, own);
-        rest = behind;
-    }
-    let mut all = Bytes::from(all);
-    writes.iter().map(|write| all.split_to(len(write))).collect()
+/// The contents of writes, one behind the other, and where each lies. `len` says how long one is, and `fetch` adds it to
+/// those before.
+pub fn contents<W>(
+    writes: &[W],
+    len: impl Fn(&W) -> usize,
+    mut fetch: impl FnMut(&W, &mut Vec<u8>),
+) -> (Bytes, Vec<Range<usize>>) {
+    let mut all = Vec::with_capacity(writes.iter().map(len).sum());
+    let add = |write| {
+        let from = all.len();
+        fetch(write, &mut all);
+        from..all.len()
+    };
+    let places = writes.iter().map(add).collect();
+    (all.into(), places)
 }
 
 #[cfg(test)]
@@ -78,7 +83,8 @@ mod tests {
 
     #[test]
     fn each_write_has_its_own_content() {
-        let contents = contents(&[1_u8, 3, 2], |write| usize::from(*write), |write, into| into.fill(*write));
-        assert_eq!(contents, [vec![1], vec![3; 3], vec![2; 2]]);
+        let fetch = |write: &u8, into: &mut Vec<u8>| into.extend(vec![*write; usize::from(*write)]);
+        let (contents, places) = contents(&[1_u8, 3, 2], |write| usize::from(*write), fetch);
+        assert_eq!((&contents[..], places), ([1, 3, 3, 3, 2, 2].as_slice(), vec![0..1, 1..4, 4..6]));
     }
 }

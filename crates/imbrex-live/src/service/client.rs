@@ -1,5 +1,6 @@
 //! A client of a volume that is served, however its requests come.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -44,10 +45,24 @@ impl Client {
         self.change(durably, |engine| engine.write_bytes(self.number, offset, bytes))
     }
 
-    /// Writes what [`super::Request::may_be_in_batch`], each content from an offset on. `answer` is told of those that
-    /// have ended, as soon as that is known.
-    pub fn write_batch(&self, writes: Vec<(u64, Bytes)>, answer: &mut dyn FnMut(Vec<Written>)) {
-        self.service.engine().write_batch(self.number, writes, answer);
+    /// Writes so many bytes, which `fetch` gives as soon as they may be in memory.
+    ///
+    /// # Errors
+    /// As for [`Client::write`], and what `fetch` says.
+    pub fn write_fetched(
+        &self,
+        offset: u64,
+        len: usize,
+        durably: bool,
+        fetch: impl FnOnce() -> Result<Bytes, Failure>,
+    ) -> Result<(), Failure> {
+        self.change(durably, |engine| engine.write_fetched(self.number, offset, len, fetch))
+    }
+
+    /// Writes what [`super::Request::may_be_in_batch`], each a part of `contents` from an offset on. `answer` is told of
+    /// those that have ended, as soon as that is known.
+    pub fn write_batch(&self, contents: &Bytes, writes: &[(u64, Range<usize>)], answer: &mut dyn FnMut(Vec<Written>)) {
+        self.service.engine().write_batch(self.number, contents, writes, answer);
     }
 
     /// Writes zeros.

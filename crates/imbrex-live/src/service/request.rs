@@ -2,6 +2,7 @@
 
 use std::io;
 
+use bytes::Bytes;
 use imbrex::perform::Failure;
 use rustix::io::Errno;
 
@@ -40,11 +41,11 @@ pub enum What {
 
 /// The content of a request, at whoever asks.
 pub trait Content {
-    /// What is to be written.
+    /// What is to be written, so many bytes.
     ///
     /// # Errors
     /// When the request was taken back.
-    fn fetch(&self, into: &mut [u8]) -> io::Result<()>;
+    fn fetch(&self, len: usize) -> io::Result<Vec<u8>>;
 
     /// Hands over what was read.
     ///
@@ -62,7 +63,7 @@ impl Request {
         what == What::Write && !durably && !service.read_only() && service.engine().may_be_in_batch(offset, len)
     }
 
-    /// Has the request answered. `buffer` is for its content.
+    /// Has the request answered. `buffer` is for what is read.
     ///
     /// # Errors
     /// The error of the operating system that whoever asks is told.
@@ -79,9 +80,14 @@ impl Request {
                 content.hand_over(room).map_err(copied)
             }
             What::Write => {
-                let room = room(buffer, len);
-                content.fetch(room).map_err(copied)?;
-                client.write(offset, room, durably).map_err(failed)
+                let mut missing = None;
+                let written = client.write_fetched(offset, len as usize, durably, || {
+                    content.fetch(len as usize).map(Bytes::from).map_err(|error| {
+                        missing = Some(copied(error));
+                        Failure::Io
+                    })
+                });
+                written.map_err(|failure| missing.unwrap_or_else(|| failed(failure)))
             }
             What::Flush => client.flush().map_err(failed),
             What::Trim => client.trim(offset, len, durably).map_err(failed),
