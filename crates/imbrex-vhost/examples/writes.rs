@@ -1,5 +1,6 @@
-//! How many writes a second a server of vhost-user does: a guest is played that has so many random writes of 4 KiB under
-//! way. Arguments are the socket, how many writes in all, how many at a time, and over how many MiB.
+//! How many writes a second a server of vhost-user does: a guest is played that has so many under way. Arguments are the
+//! socket, how many writes in all, how many at a time, over how many MiB, and how many KiB each has: those of 4 KiB go
+//! anywhere, and longer ones where the one before ended.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "nothing but a failure helps")]
 
@@ -11,23 +12,28 @@ use std::time::Instant;
 
 use monitor::Ring;
 
-const BLOCK: usize = 4096;
+/// KiB of a write that goes anywhere.
+const SHORT: u64 = 4;
 
 fn main() {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let [socket, writes, depth, mib] = given.as_slice() else { panic!("SOCKET WRITES DEPTH MIB") };
-    let (mut left, depth): (u64, u16) = (writes.parse().unwrap(), depth.parse().unwrap());
-    let blocks = mib.parse::<u64>().unwrap() << 20 >> 12;
-    let mut ring = Ring::new(&PathBuf::from(socket), depth, BLOCK);
+    let [socket, writes, depth, mib, kib] = given.as_slice() else { panic!("SOCKET WRITES DEPTH MIB KIB") };
+    let (mut left, depth, kib): (u64, u16, u64) =
+        (writes.parse().unwrap(), depth.parse().unwrap(), kib.parse().unwrap());
+    let places = (mib.parse::<u64>().unwrap() << 10) / kib;
+    let content = vec![7; (kib << 10) as usize];
+    let mut ring = Ring::new(&PathBuf::from(socket), depth, content.len());
     let (mut free, mut under_way, mut random) = ((0..depth).collect::<Vec<u16>>(), 0, 0x2545_f491_4f6c_dd1d_u64);
-    let (since, all, content) = (Instant::now(), left, [7; BLOCK]);
+    let (since, all, mut next) = (Instant::now(), left, 0);
     while left > 0 || under_way > 0 {
         free.truncate(left.min(free.len() as u64) as usize);
         for slot in &free {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            ring.write(*slot, random % blocks * 8, &content);
+            let place = if kib == SHORT { random } else { next };
+            next += 1;
+            ring.write(*slot, place % places * kib * 2, &content);
         }
         if !free.is_empty() {
             ring.push(&free);
