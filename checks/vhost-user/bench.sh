@@ -6,6 +6,7 @@
 # so that no emulation counts. `<` and `>` mark what misses what is aimed for: twice the writes a second, and of the
 # processor's time 1.0 with `fifo-log` and `dm-zoned`, 1.4 with caches and `tracklace`, 1.15 with all others, and 1.1 for
 # writes in order.
+# The last line says what one thread does that only writes: no server with a thread for a queue can do more.
 # ROUNDS is how often, and LAYERS which layers. With PROGRAMS the folder has the program `writes`, too.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -77,6 +78,13 @@ else
     played=$(dirname "$imbrex")/examples/writes
 fi
 
+# KIND: writes a second of a thread that does nothing else.
+of_nobody() {
+    truncate -s "${mib}M" "$images/file.raw"
+    "$played" "$images/file.raw" "${writes[$1]}" "${depth[$1]}" "$mib" "${kib[$1]}"
+    rm "$images/file.raw"
+}
+
 # LAYER FAMILY KIND: all rounds; each writes a second and ticks, of the volume and of the file.
 rounds() {
     local round ours theirs
@@ -108,3 +116,5 @@ while read -u 3 -r name family; do
             '{ printf "| `%s` | %d | %.2f%s | %.1f | %.2f%s | %d | %.2f%s |\n", $1, $2, $3, ($3 < 2 ? " <" : ""), $4,
             $5, ($5 > most ? " >" : ""), $6, $7, ($7 > in_order ? " >" : "") }'
 done 3< "$work/layers"
+echo "A thread that only writes: $(for round in $(seq "$ROUNDS"); do of_nobody random; done | median) at random," \
+    "$(for round in $(seq "$ROUNDS"); do of_nobody sequential; done | median) MiB/s in order"

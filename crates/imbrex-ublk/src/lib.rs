@@ -12,6 +12,15 @@
 //! | `pool` | the threads that answer requests |
 //! | `queue` | a queue of the device: requests to threads, results back |
 //! | `device` | a device: made or taken over, and ended |
+//!
+//! Content is copied by the server (`UBLK_F_USER_COPY`, Linux 6.5). Where the kernel can hand a request's pages to operations
+//! of the queue's ring instead (zero copy, buffers that are registered automatically), they never come into the server's
+//! memory. There the engine needs them: it writes for several requests together, keeps blocks in RAM, has images in its
+//! journal, computes checksums, and puts parts of blocks into others.
+//!
+//! The driver's numbers are written down here. The library `libublk` has bindgen make them whenever it is compiled, which
+//! takes libclang and the kernel's headers besides a Rust toolchain, and it answers in tasks of the queue's thread, while
+//! what is asked of a volume may wait.
 #![cfg(target_os = "linux")]
 #![deny(unsafe_code)]
 
