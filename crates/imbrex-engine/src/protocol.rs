@@ -65,7 +65,7 @@ pub enum Request {
     /// Write blocks; the content is that many blocks long.
     Write(Extent<Lba>, Bytes),
     /// Write blocks, as one of several requests that came together. Their contents are in the same memory, in order, so
-    /// that they are not copied to be written behind each other.
+    /// that they are not copied to be written behind each other. One whose content is not all there is out of range.
     Batched {
         /// The blocks.
         at: Extent<Lba>,
