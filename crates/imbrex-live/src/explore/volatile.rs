@@ -17,7 +17,7 @@ use crate::backing::Backing;
 pub struct Volatile(Arc<Mutex<File>>);
 
 struct File {
-    now: Vec<u8>,
+    now: Pages,
     /// Sectors written since the last sync: what was durable, and then every content since.
     since: BTreeMap<usize, Vec<[u8; SECTOR]>>,
     /// Sectors that cannot be read until they are written.
@@ -41,7 +41,7 @@ impl Volatile {
     #[must_use]
     pub fn new(len: usize, tears_sectors: bool) -> Self {
         let (since, unreadable) = (BTreeMap::new(), BTreeSet::new());
-        Self(Arc::new(Mutex::new(File { now: vec![0; len], since, unreadable, left: None, tears_sectors })))
+        Self(Arc::new(Mutex::new(File { now: Pages::zeros(len), since, unreadable, left: None, tears_sectors })))
     }
 
     fn file(&self) -> MutexGuard<'_, File> {
@@ -51,7 +51,7 @@ impl Volatile {
     /// Bytes of the file.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.file().now.len()
+        self.file().now.len
     }
 
     /// Whether it has none.
@@ -80,7 +80,7 @@ impl Volatile {
                 let kept = dice.below(versions.len() as u64 + 1) as usize;
                 if let Some(version) = versions.get(kept) {
                     let at = sector * SECTOR + part;
-                    file.now[at..at + piece].copy_from_slice(&version[part..part + piece]);
+                    file.now.write(&version[part..part + piece], at);
                 }
             }
         }
@@ -95,7 +95,9 @@ impl Volatile {
     /// What a run of bytes holds, readable or not.
     #[must_use]
     pub fn content(&self, offset: u64, len: usize) -> Vec<u8> {
-        self.file().now[offset as usize..offset as usize + len].to_vec()
+        let mut bytes = vec![0; len];
+        self.file().now.read(&mut bytes, offset as usize);
+        bytes
     }
 
     /// Makes bytes unreadable until they are written again.
@@ -113,19 +115,55 @@ impl Volatile {
     pub fn flip(&self, offset: u64, change: u8) {
         let mut file = self.file();
         let offset = offset as usize;
-        file.now[offset] ^= change;
+        let mut byte = [0];
+        file.now.read(&mut byte, offset);
+        file.now.write(&[byte[0] ^ change], offset);
         if let Some(versions) = file.since.get_mut(&(offset / SECTOR)) {
             versions.iter_mut().for_each(|version| version[offset % SECTOR] ^= change);
         }
     }
 
-    /// A copy of the bytes in another file, all durable.
+    /// A copy of the bytes in another file, all durable. It takes room for what is written to either of them since.
     #[must_use]
     pub fn copied(&self) -> Self {
         let file = self.file();
         let copy = Self::new(0, file.tears_sectors);
-        copy.file().now.clone_from(&file.now);
+        copy.file().now = file.now.clone();
         copy
+    }
+}
+
+/// Bytes that are copied when one of them is written.
+const PAGE: usize = 8 * SECTOR;
+
+/// The bytes of a file. Files that are copies of each other share what neither has written since.
+#[derive(Clone)]
+struct Pages {
+    pages: Vec<Arc<[u8; PAGE]>>,
+    len: usize,
+}
+
+impl Pages {
+    fn zeros(len: usize) -> Self {
+        Self { pages: vec![Arc::new([0; PAGE]); len.div_ceil(PAGE)], len }
+    }
+
+    fn read(&self, mut bytes: &mut [u8], mut offset: usize) {
+        while !bytes.is_empty() {
+            let page = &self.pages[offset / PAGE][offset % PAGE..];
+            let (part, rest) = bytes.split_at_mut(page.len().min(bytes.len()));
+            part.copy_from_slice(&page[..part.len()]);
+            (offset, bytes) = (offset + part.len(), rest);
+        }
+    }
+
+    fn write(&mut self, mut bytes: &[u8], mut offset: usize) {
+        while !bytes.is_empty() {
+            let page = &mut Arc::make_mut(&mut self.pages[offset / PAGE])[offset % PAGE..];
+            let (part, rest) = bytes.split_at(page.len().min(bytes.len()));
+            page[..part.len()].copy_from_slice(part);
+            (offset, bytes) = (offset + part.len(), rest);
+        }
     }
 }
 
@@ -157,11 +195,11 @@ impl File {
             self.unreadable.remove(&sector);
             let at = sector * SECTOR;
             let mut old = [0; SECTOR];
-            let end = (at + SECTOR).min(self.now.len());
-            old[..end - at].copy_from_slice(&self.now[at..end]);
+            let end = SECTOR.min(self.now.len - at);
+            self.now.read(&mut old[..end], at);
             self.since.entry(sector).or_default().push(old);
         }
-        self.now[offset..offset + bytes.len()].copy_from_slice(bytes);
+        self.now.write(bytes, offset);
     }
 }
 
@@ -176,15 +214,17 @@ impl Backing for Volatile {
             return Err(failed());
         }
         let start = offset as usize;
-        let content = file.now.get(start..start + bytes.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
-        bytes.copy_from_slice(content);
+        if start + bytes.len() > file.now.len {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        file.now.read(bytes, start);
         Ok(())
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut file = self.file();
         let start = offset as usize;
-        if start + bytes.len() > file.now.len() {
+        if start + bytes.len() > file.now.len {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let fails = file.fails();
