@@ -23,6 +23,8 @@ const BLOCK: usize = 4096;
 const BLOCKS: u64 = 300;
 /// Blocks behind them that nobody wrote.
 const EMPTY: u64 = 50;
+/// Bytes that are unpacked at a time.
+const PART: usize = 1 << 20;
 
 /// Where volumes are kept.
 fn kept() -> PathBuf {
@@ -79,12 +81,13 @@ fn holds(solo: &mut Solo, written: &BTreeMap<u64, u8>, what: &str) {
 /// Copies what is not zero, so that a drive's empty space takes none of the host's.
 fn unpacked(packed: impl Read, to: &Path) {
     let (mut packed, mut image, mut part) = (XzDecoder::new(packed), File::create(to).unwrap(), Vec::new());
+    let zeros = vec![0; PART];
     loop {
         part.clear();
-        if packed.by_ref().take(1 << 20).read_to_end(&mut part).unwrap() == 0 {
+        if packed.by_ref().take(PART as u64).read_to_end(&mut part).unwrap() == 0 {
             break;
         }
-        if part.iter().all(|byte| *byte == 0) {
+        if part == zeros[..part.len()] {
             image.seek(SeekFrom::Current(part.len() as i64)).unwrap();
         } else {
             image.write_all(&part).unwrap();

@@ -51,7 +51,7 @@ fn start(image: &Arc<Image<File>>) -> Engine {
 /// What a block holds in a version.
 fn content(block: u64, version: u64) -> Vec<u8> {
     let word = (block << 16 | version).to_le_bytes();
-    word.iter().copied().cycle().take(BLOCK as usize).collect()
+    word.repeat(BLOCK as usize / word.len())
 }
 
 /// A request, repeated while it fails.
@@ -66,7 +66,7 @@ fn write_all(engine: &Engine, name: &str, version: u64) {
     let runs = BLOCKS / RUN;
     insist(name, || {
         for first in (0..runs).chain((0..runs).step_by(3)).map(|run| run * RUN) {
-            let bytes: Vec<u8> = (first..first + RUN).flat_map(|block| content(block, version)).collect();
+            let bytes = (first..first + RUN).map(|block| content(block, version)).collect::<Vec<_>>().concat();
             insist(name, || engine.write_bytes(0, first * BLOCK, &bytes));
         }
         engine.flush(0)

@@ -123,11 +123,11 @@ fn formatted(info: &'static LayerInfo, room: &Room) -> Volume {
 
 fn content(block: u64, version: u64) -> Vec<u8> {
     let word = (block << 16 | version).to_le_bytes();
-    word.iter().copied().cycle().take(BLOCK as usize).collect()
+    word.repeat(BLOCK as usize / word.len())
 }
 
 fn write(engine: &Engine, first: u64, version: u64) -> Result<(), Failure> {
-    let bytes: Vec<u8> = (first..first + RUN).flat_map(|block| content(block, version)).collect();
+    let bytes = (first..first + RUN).map(|block| content(block, version)).collect::<Vec<_>>().concat();
     engine.write_bytes(0, first * BLOCK, &bytes)
 }
 

@@ -59,11 +59,12 @@ fn start(image: &Arc<Image<File>>) -> Engine {
 }
 
 fn content(block: u64, version: u64) -> Vec<u8> {
-    (block << 16 | version).to_le_bytes().into_iter().cycle().take(BLOCK as usize).collect()
+    let word = (block << 16 | version).to_le_bytes();
+    word.repeat(BLOCK as usize / word.len())
 }
 
 fn write(engine: &Engine, first: u64, version: u64) {
-    let bytes: Vec<u8> = (first..first + RUN).flat_map(|block| content(block, version)).collect();
+    let bytes = (first..first + RUN).map(|block| content(block, version)).collect::<Vec<_>>().concat();
     engine.write_bytes(0, first * BLOCK, &bytes).unwrap();
 }
 

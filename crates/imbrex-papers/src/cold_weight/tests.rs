@@ -1,6 +1,7 @@
 //! Small runs, held against others that are made without what is new here.
 
 use std::num::NonZeroU64;
+use std::sync::LazyLock;
 
 use imbrex::layers;
 use imbrex::plan::Why;
@@ -40,11 +41,12 @@ fn workload(volume: &str) -> Workload {
     workload
 }
 
-fn results() -> Results {
+/// What several tests look at, replayed once.
+static RESULTS: LazyLock<Results> = LazyLock::new(|| {
     let workloads: Vec<_> = volumes().into_iter().map(|volume| (place(volume), workload(volume))).collect();
     let extent = Extent { arguments: &arguments(), requests: REQUESTS, is_first: true, jobs: 2 };
     replay(&workloads, 1, &extent).unwrap()
-}
+});
 
 /// Blocks moved and mixed bands in a run of the whole workload, reads included, that leaves nothing out of its figures.
 fn moved_among_reads(cell: &Cell) -> (u64, Option<u64>) {
@@ -75,7 +77,7 @@ fn moved_among_reads(cell: &Cell) -> (u64, Option<u64>) {
 
 #[test]
 fn counts_are_those_of_whole_runs_with_their_reads() {
-    let results = results();
+    let results = &*RESULTS;
     assert_eq!(results.cells().len(), 2 * LEVELS.len() * (1 + WEIGHTS.len()));
     let wide = results.wide(Aged { workload: 1, level: 100 });
     assert_eq!((wide.len(), wide.iter().all(|cell| cell.is_wide)), (6, true));
@@ -94,7 +96,7 @@ fn counts_are_those_of_whole_runs_with_their_reads() {
 
 #[test]
 fn savings_are_against_empty_and_what_was_not_run_is_not_measured() {
-    let results = results();
+    let results = &*RESULTS;
     for aged in results.aged() {
         let cells = results.variants(aged);
         let moved: Vec<_> = cells.iter().map(|cell| cell.moved(Counted::All)).collect();
@@ -105,7 +107,7 @@ fn savings_are_against_empty_and_what_was_not_run_is_not_measured() {
     }
     let on = Aged { workload: 0, level: 25 };
     assert!(results.variants(on).is_empty() && results.best(on, Counted::All).is_none());
-    let findings = findings(&results);
+    let findings = findings(results);
     let of = |id: &str| findings.iter().find(|finding| finding.id == id).unwrap();
     assert!(of("J3c").measured.is_none() && of("J2a").measured.is_none() && of("J6").measured.is_none());
     assert!(of("J7").measured.is_none() && of("J8.P").measured.is_none(), "two levels were run of five");
@@ -119,7 +121,7 @@ fn savings_are_against_empty_and_what_was_not_run_is_not_measured() {
     let both = [&results.variants(on)[0], results.best(on, Counted::All).unwrap().0].map(sums);
     let most = both.map(|sums| sums.mixed.unwrap() as f64 / sums.bands as f64).into_iter().fold(0.0, f64::max);
     assert_eq!(of("J4a").measured, Some(100.0 * most));
-    let beyond = beyond::lines(&results);
+    let beyond = beyond::lines(results);
     assert_eq!((results.beyond().len(), beyond.len()), (4 * beyond::BEYOND.len(), 4 * beyond::BEYOND.len()));
     for cell in results.beyond() {
         let what = beyond::of(cell.variant).unwrap();
@@ -129,7 +131,7 @@ fn savings_are_against_empty_and_what_was_not_run_is_not_measured() {
             assert_eq!(row.config[*field].to_string().trim_matches('"'), *value, "{}", what.name);
         }
     }
-    let text = report(&results, &findings).into_text();
+    let text = report(results, &findings).into_text();
     assert!(text.contains("Beyond the paper, src1_1") && text.contains("SepBIT"), "{text}");
     assert!(text.contains("Table VI, Project (proj_1 (synthetic)), 100 % prepopulation"), "{text}");
     for reading in ["blocks of 4096 bytes", "compact_bands = 2", "buffered_heat = true", "buffer_tie = cold"] {
