@@ -42,7 +42,7 @@ fn allocations() -> u64 {
     ALLOCATIONS.with(Cell::get)
 }
 
-const REQUESTS: u64 = 50_000;
+const REQUESTS: u64 = 30_000;
 /// What a map of blocks allocates in the second half: the index of a group may yet be longer than ever before.
 const LONGER_INDEXES: u64 = 8;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use test_material::beside;
+use test_material::{beside, cases};
 
 use crate::program::imbrex;
 
@@ -48,7 +48,8 @@ fn moved(row: &[String], layer: &str) -> Option<u64> {
 
 #[test]
 fn the_page_shows_what_is_moved() {
-    for row in rows(&page()) {
+    // Every third of them, and all where nobody waits.
+    for row in rows(&page()).into_iter().step_by(cases(3, 1)) {
         for (column, layer) in COLUMNS {
             if let Some(moved) = moved(&row, layer) {
                 assert_eq!(moved.to_string(), row[column], "{layer} on {}", row[1]);

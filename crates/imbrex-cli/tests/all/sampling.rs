@@ -4,11 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use test_material::cases;
 
 use crate::program::imbrex;
 
-/// The workloads whose rows are measured here: two that take little, and the one whose zones are too few.
-const MEASURED: [&str; 3] = ["prn_1", "src1_0", "hm_0"];
+/// The workloads whose rows are measured here: the one whose zones are too few, and, where nobody waits, two others that
+/// take little.
+const MEASURED: [&str; 3] = ["hm_0", "prn_1", "src1_0"];
 /// What errors the words below the table are about, in percent.
 const CLOSE: f64 = 3.0;
 /// With how many zones.
@@ -50,7 +52,7 @@ fn off(sampled: &Value, whole: &Value) -> String {
 #[test]
 fn the_page_says_how_far_a_sample_is_off() {
     let (command, rows) = shown(&page());
-    for workload in MEASURED {
+    for workload in MEASURED.into_iter().take(cases(1, 3)) {
         let row = rows.iter().find(|row| row[0].trim_matches('`') == workload).unwrap();
         let whole = command.replace("WORKLOAD", workload);
         let sampled = json(&format!("{whole} --sample 1/16"));

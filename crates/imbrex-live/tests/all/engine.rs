@@ -123,7 +123,7 @@ fn every_layer_serves_and_is_found_again() {
         if let Err(e) = formatted(info, members.clone()) {
             panic!("{}: {e}", info.name);
         }
-        serves(members, 8);
+        serves(members, 4);
     }
 }
 
@@ -188,7 +188,7 @@ fn byte(number: u32, offset: u64) -> u8 {
 fn churn(engine: &Engine, number: u32, len: u64) {
     let base = u64::from(number) * len;
     let mut state = 0x9e37_79b9_u64 + u64::from(number);
-    for _ in 0..300 {
+    for _ in 0..150 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let offset = (state >> 20) % len;
         let piece = 1 + (state >> 50) % 9000;

@@ -29,8 +29,8 @@ fn drives(recording: Recording) -> Vec<DrivePreset> {
     };
     let presets = DrivePreset::built_in().iter().map(|(name, _)| DrivePreset::named(name).unwrap());
     let of_kind: Vec<_> = presets.filter(|preset| preset.recording() == kind && preset.bytes() >= REAL).collect();
-    let small = of_kind.iter().filter(|preset| preset.bytes() < NEARLY_LARGE);
-    let large: Vec<_> = small.map(|preset| preset.with_capacity(LARGE).unwrap()).collect();
+    let small = of_kind.iter().find(|preset| preset.bytes() < NEARLY_LARGE);
+    let large = small.map(|preset| preset.with_capacity(LARGE).unwrap());
     of_kind.into_iter().chain(large).collect()
 }
 

@@ -213,14 +213,6 @@ impl Observer for Last {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_layers_follow_the_forms() {
-        for point in points().into_iter().filter(|point| point.band_blocks == 16 && point.spare > 0.09) {
-            let row = point.row(point.measured(1).unwrap());
-            assert_eq!(row.verdict, Verdict::Pass, "{row:?}");
-        }
-    }
-
     /// One choice more, and greedy cleaning instead of ten.
     #[test]
     fn another_number_of_choices_is_found_out() {

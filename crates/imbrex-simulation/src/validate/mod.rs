@@ -2,7 +2,8 @@
 //! and what DiskSim computed for the same requests on the same disks.
 //!
 //! A check is a [`Comparison`]; a table of rows is the answer to "why should I believe the times?". This is a checking
-//! tool, so unlike the rest of the library it reads files, all of them in `disk_folder`.
+//! tool, so unlike the rest of the library it reads files, all of them in `disk_folder`. Tests of its parts show what fails;
+//! that everything passes is a test of the program, which runs all of it.
 
 mod band_rewrite;
 mod cache_over_bands;

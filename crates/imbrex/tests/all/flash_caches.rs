@@ -15,6 +15,7 @@ use imbrex::recording::Recording;
 use imbrex::samples::sampled;
 use imbrex::space::{Home, HomeCosts, Space};
 use proptest::prelude::*;
+use test_material::cases;
 
 const BLOCKS: u64 = 300;
 
@@ -416,7 +417,7 @@ fn go(info: &'static LayerInfo, cuts: u64, rules: Rules) -> Result<Tally, Findin
 #[test]
 fn caches_survive() {
     for info in caches() {
-        let tally = go(info, 3000, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
+        let tally = go(info, cases(1000, 5000) as u64, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
         println!("{}: {tally:?}", info.name);
         let Tally { cuts_in_recovery, rebuilds, checkpoints, .. } = tally;
         assert!(cuts_in_recovery > 0 && rebuilds > 0 && checkpoints > 0, "{tally:?}");

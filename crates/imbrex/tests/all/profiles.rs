@@ -4,10 +4,11 @@
 use imbrex::trace::profiles::{Figures, Profile, Volume};
 use imbrex::trace::statistics::{StatisticsOptions, TraceStatistics};
 use imbrex::trace::{TraceRequest, Workload};
-use test_material::beside;
+use test_material::{beside, cases};
 
 /// Amphisbaena (Applied Sciences 2024), Table 3, as printed: millions of requests, write and update ratio in percent,
-/// zones written, mean length of a write in sectors. These volumes are generated whole.
+/// zones written, mean length of a write in sectors. Two of these volumes are generated whole, and all of them where
+/// nobody waits.
 const TABLE_3: [(&str, f64, f64, f64, u64, f64); 8] = [
     ("hm_0", 3.99, 64.5, 92.7, 56, 18.4),
     ("prn_0", 5.58, 89.2, 73.7, 265, 22.4),
@@ -99,7 +100,9 @@ fn shortened_profiles_keep_their_character() {
 
 #[test]
 fn whole_volumes_are_as_published() {
-    TABLE_3.iter().for_each(|row| hold(row.0, None));
+    let shortest = ["ts_0", "src2_2"];
+    let held = TABLE_3.iter().filter(|row| cases(0, 1) == 1 || shortest.contains(&row.0));
+    held.for_each(|row| hold(row.0, None));
 }
 
 #[test]

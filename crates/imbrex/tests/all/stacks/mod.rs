@@ -114,7 +114,7 @@ fn what_a_stack_cannot_do_is_said() {
 
 #[test]
 fn no_cut_loses_what_was_flushed() {
-    let options = Options { cuts: cases(8000, 30_000) as u64, seed: 1, rules: Rules::all() };
+    let options = Options { cuts: cases(3000, 30_000) as u64, seed: 1, rules: Rules::all() };
     let tally = explore(&sides::subject(), &options, |_| true).unwrap();
     println!("{tally:?}");
     assert!(tally.cuts_in_recovery > 50 && tally.rebuilds > 50 && tally.checkpoints > 20, "{tally:?}");

@@ -34,7 +34,7 @@ use stretches::Stretches;
 const STRETCH: u64 = 256;
 
 /// Requests of a workload.
-const LONGEST: usize = 6_000;
+const LONGEST: usize = 4_000;
 
 trait Model {
     fn write(&mut self, first: u64, blocks: u64);
@@ -292,7 +292,7 @@ fn counts_of_flash_caches_agree_on_a_sample() {
     let workload = Workload::File(sample("vscsi2", 8000).into());
     for (info, _) in READINGS {
         let Counts { write_hits, read_hits, evicted, .. } = compare(info, &workload, 5000, "");
-        assert!([write_hits, read_hits, evicted].into_iter().all(|n| n > 100));
+        assert!([write_hits, read_hits, evicted].into_iter().all(|n| n > 50));
     }
 }
 

@@ -6,6 +6,7 @@ use super::lifetimes::{DIVISIONS, Lifetimes};
 use super::log::Counts;
 use super::separation::eighty_twenty;
 use super::{CASE, Case, mixed, real_trace};
+use test_material::cases;
 
 const LAYER: &str = "log-lifetimes";
 
@@ -36,7 +37,7 @@ fn any_number_of_streams_agrees_on_full_disks_and_on_empty_ones() {
             streams,
             "{bands}, {spare}"
         );
-        for prefill in [0.0, 1.0] {
+        for prefill in [1.0, 0.0].into_iter().take(cases(1, 2)) {
             let case = Case { bands, prefill, ..CASE };
             let of = |together: u32| compare(case, &format!("spare_fraction = {spare}\ncompact_bands = {together}"));
             let moved = [1, 2].map(|together| of(together).moved);
