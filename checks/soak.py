@@ -2,7 +2,7 @@
 """What `make test` does a little of, for as long as one likes: power cuts, kills of servers, cases of properties, longer
 comparisons of counts, and fuzzing.
 
-SOAK_SECONDS (180) is how long; SOAK_SEED (1) is what all of it is drawn from. Whoever has had the least time goes next,
+SOAK_SECONDS (60) is how long; SOAK_SEED (1) is what all of it is drawn from. Whoever has had the least time goes next,
 two at a time, so each layer gets as much of each kind as any other. The first finding ends the soak, and the last thing
 printed is the command that replays it.
 """
@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").absolute()
 IMBREX = TARGET / "programs/imbrex"
-SECONDS = float(os.environ.get("SOAK_SECONDS", 180))
+SECONDS = float(os.environ.get("SOAK_SECONDS", 60))
 SEED = int(os.environ.get("SOAK_SEED", 1))
 AT_A_TIME = 2
 # A slice is made longer until it takes so long: then the start of a program no longer counts.
@@ -35,7 +35,7 @@ SEEDS_EACH = 1_000_000
 # Layers whose servers are killed: one of each way to keep a map.
 KILLED = ["fifo-log", "log-greedy", "dm-zoned", "amphisbaena", "seagate", "lru-cache"]
 # Tests that are longer with IMBREX_DEEP.
-DEEP = ["counts::", "stacks::", "damage::", "documentation::"]
+DEEP = ["counts::", "stacks::", "flash_caches::", "profiles::", "damage::", "documentation::", "sampling::", "lifetimes::"]
 HEARTBEAT_SECONDS = 30
 
 

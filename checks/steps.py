@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the steps of goals, and says what is under way, how far it is and how long the rest takes.
 
-    checks/steps.py GOAL... [FILE.toml]     the steps of goals of steps.toml or another file, two at a time
+    checks/steps.py GOAL... [FILE.toml]     the steps of goals of steps.toml or another file, three at a time
     checks/steps.py --times GOAL            writes how long they took the last time into CONTRIBUTING.md
 
 CONTRIBUTING.md has how long each step takes; what is said of the time left follows from that and from the pace so far.
@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").absolute()
 LOGS = TARGET / "steps"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-AT_A_TIME = 2
+# More than there are cores: many steps wait for a disk, a guest or a browser.
+AT_A_TIME = 3
 # A pipe hears of a run that often; a terminal sees a line that changes.
 HEARTBEAT_SECONDS = 30
 # So long a machine is taken for one like that of CONTRIBUTING.md, whatever the first steps took.
