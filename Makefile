@@ -1,5 +1,5 @@
 # The README's second command is `make test`: what every change must pass. CI runs `make ci` (.ci/run): this and `make soak`, which has
-# steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
+# steps of its own: the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
 .PHONY: test quick soak ci tools docs deb release static wheels fuzz times check-dm-zoned check-advisories check-device check-elsewhere check-install compare-device check-nbd check-pages page-pictures check-python check-raid check-release check-wheels check-zfs check-zloop python-reference reproduction-pages
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `make test` does a little of, for as long as one likes: power cuts, kills of servers, cases of properties, longer
-comparisons of counts, and fuzzing.
+comparisons of counts, and fuzzing if there are ten minutes for it.
 
 SOAK_SECONDS (60) is how long; SOAK_SEED (1) is what all of it is drawn from. Whoever has had the least time goes next,
 two at a time, so each layer gets as much of each kind as any other. The first finding ends the soak, and the last thing
@@ -28,6 +28,8 @@ IMBREX = TARGET / "programs/imbrex"
 SECONDS = float(os.environ.get("SOAK_SECONDS", 60))
 SEED = int(os.environ.get("SOAK_SEED", 1))
 AT_A_TIME = 2
+# Building for libFuzzer takes minutes, so that shorter soaks do not fuzz.
+FUZZES = SECONDS >= 600
 # A slice is made longer until it takes so long: then the start of a program no longer counts.
 SLICE_SECONDS = 3
 # Seeds of one soak do not meet those of the next.
@@ -140,7 +142,7 @@ def deep_tests():
 
 def all_jobs():
     layers = [one["name"] for one in json.loads(subprocess.check_output([IMBREX, "list", "layers", "--format", "json"]))]
-    targets = tomllib.loads((ROOT / "fuzz/Cargo.toml").read_text())["bin"]
+    targets = tomllib.loads((ROOT / "fuzz/Cargo.toml").read_text())["bin"] if FUZZES else []
     jobs = [Job(kind, layer, size=size) for kind, size in [("cuts in memory", 100), ("cuts on images", 50), ("cuts with checksums", 50), ("cases", 5)]
             for layer in layers]
     jobs += [Job("kills", layer, share=2) for layer in KILLED]
@@ -214,6 +216,8 @@ class Soak:
         """What was tried of each kind: how much in all, and how much of whoever got least."""
         for kind in KINDS:
             jobs = [job for job in self.jobs if job.kind == kind]
+            if not jobs:
+                continue
             least = min(jobs, key=lambda job: job.done)
             print(f"soak: {kind}: {sum(job.done for job in jobs)} in {sum(job.spent for job in jobs):.0f} s, at least {least.done} ({least.of})")
 
@@ -236,6 +240,8 @@ class Soak:
 
 
 def main():
+    if FUZZES:
+        subprocess.run(["checks/fuzz.sh"], cwd=ROOT, check=True)
     soak = Soak(all_jobs())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
