@@ -5,6 +5,7 @@
 mod ahead;
 mod architecture;
 mod bands;
+mod batches;
 mod built_once;
 mod checkpoint;
 mod cleaning;
