@@ -104,9 +104,15 @@ class Run:
                 if step in self.failed and os.environ.get("KEEP_GOING") != "1":
                     self.stop()
                     return
-            # What follows on a failure cannot be done.
-            waiting = [step for step in waiting if not step.after & {failed.name for failed in self.failed}]
+            waiting = self.possible(waiting)
             self.say_how_far()
+
+    def possible(self, waiting):
+        """Those that wait for no step that failed, nor for one that does."""
+        cannot = {step.name for step in self.failed} | {step.name for step in self.steps if step.took is None} - {
+            step.name for step in [*waiting, *self.running]}
+        possible = [step for step in waiting if not step.after & cannot]
+        return waiting if len(possible) == len(waiting) else self.possible(possible)
 
     def begin(self, waiting):
         done = {step.name for step in self.steps if step.took is not None}

@@ -71,6 +71,14 @@ fn the_first_failure_ends_the_run_unless_others_are_wanted_too() {
 }
 
 #[test]
+fn nothing_waits_for_what_a_failure_keeps_from_being_done() {
+    let steps = [("c", "echo too much", "b"), ("b", "echo too much", "a"), ("a", "echo why; exit 3", "")];
+    let (said, status) = run_with(&steps, &[("KEEP_GOING", "1")]);
+    assert_eq!(status, Some(1));
+    assert!(said.contains("0 passed, 1 failed, 0 skipped\n") && !said.contains("too much"), "{said}");
+}
+
+#[test]
 fn a_step_that_hangs_fails_and_all_that_it_began_is_ended() {
     let steps = [("a", "echo 'waits for b'\nsleep 1000 | cat", ""), ("b", "true", "")];
     let (said, status) = run_with(&steps, &[("STEP_LIMIT_SECONDS", "1"), ("KEEP_GOING", "1")]);
