@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::iter::repeat_n;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use imbrex::explore::Dice;
@@ -145,7 +146,7 @@ struct Pages {
 
 impl Pages {
     fn zeros(len: usize) -> Self {
-        Self { pages: vec![Arc::new([0; PAGE]); len.div_ceil(PAGE)], len }
+        Self { pages: repeat_n(Arc::new([0; PAGE]), len.div_ceil(PAGE)).collect(), len }
     }
 
     fn read(&self, mut bytes: &mut [u8], mut offset: usize) {

@@ -22,7 +22,7 @@ fn a_write_whose_content_is_not_all_there_is_refused_and_no_other() {
         let asked = [(0, 3), (2 * BLOCK, 1), (2 * BLOCK + 1, 1), (3 * BLOCK, 1), (usize::MAX, 1)];
         let mut replies = Vec::new();
         served.ask_together(0, (0..).step_by(8).zip(asked).map(write), |reply| {
-            replies.push((reply.id, reply.result.map(drop)))
+            replies.push((reply.id, reply.result.map(drop)));
         });
         replies.sort_by_key(|(id, _)| *id);
         let results: Vec<_> = replies.into_iter().map(|(_, result)| result).collect();

@@ -291,8 +291,8 @@ fn counts_agree_where_blocks_are_seldom_written_again() {
 fn counts_of_flash_caches_agree_on_a_sample() {
     let workload = Workload::File(sample("vscsi2", 8000).into());
     for (info, _) in READINGS {
-        let Counts { write_hits, read_hits, evicted, .. } = compare(info, &workload, 5000, "");
-        assert!([write_hits, read_hits, evicted].into_iter().all(|n| n > 50));
+        let Counts { write_hits, read_hits, evicted, .. } = compare(info, &workload, 3000, "");
+        assert!([write_hits, read_hits, evicted].into_iter().all(|n| n > 100));
     }
 }
 
