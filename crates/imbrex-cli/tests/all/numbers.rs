@@ -8,7 +8,7 @@ type Place = (&'static str, &'static str);
 /// A document, and a sentence or a part of one with `{}` in place of the number.
 type Statement = (&'static str, &'static str);
 
-const NUMBERS: [(Place, &[Statement]); 42] = [
+const NUMBERS: [(Place, &[Statement]); 41] = [
     (
         ("crates/imbrex-runs/src/steady.rs", "pub const WINDOW: u32 = "),
         &[("docs/simulation.md", "A *window* is {} rounds in a row")],
@@ -89,7 +89,6 @@ const NUMBERS: [(Place, &[Statement]); 42] = [
             ("README.md", "for {} seconds, or for as long as `SOAK_SECONDS` says"),
         ],
     ),
-    ((".ci/run", "SOAK_SECONDS="), &[("CONTRIBUTING.md", "`SOAK_SECONDS={} make soak`")]),
     (
         ("crates/imbrex-volumes/src/serve.rs", "\"N\", default_value_t = "),
         &[("docs/serving.md", "| `--threads` | {}, "), ("docs/serving.md", "at a time: {}, or `--threads`")],
