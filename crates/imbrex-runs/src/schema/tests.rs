@@ -24,7 +24,7 @@ fn rows() -> Vec<Value> {
     let specified = [
         json!({ "workloads": ["zipf"], "layers": ["amphisbaena"], "warm_up": 50, "window": "100req", "queue_depth": 2, "paced": true, "rest": true }),
         json!({ "workloads": ["zipf"], "layers": ["lru-cache"], "drive": "st8000as0002", "warm_up": "1ms" }),
-        json!({ "workloads": ["zipf"], "layers": ["fifo-log"], "drive": "small-zoned", "beyond": "wrap", "contents": ["50%"], "config": { "fifo-log": { "spare_zones": 2 } } }),
+        json!({ "workloads": ["zipf"], "layers": ["fifo-log"], "drive": "small-zoned", "buffer": "1MiB", "beyond": "wrap", "contents": ["50%"], "config": { "fifo-log": { "spare_zones": 2 } } }),
         json!({ "workloads": ["zipf"], "layers": ["zone-alloy"], "drive": "zonealloy", "extend": ["1GiB@10%", "1GiB@20%"] }),
         json!({ "workloads": ["zipf"], "layers": ["tracklace"], "drive": "imr-tracklace", "capacity": "1GiB", "beyond": "wrap", "contents": [] }),
         json!({ "workloads": ["zipf"], "layers": ["sepbit"], "map_memory": "64KiB", "beyond": "wrap", "capacity": "1GiB", "zone_size": "1MiB" }),
