@@ -1,6 +1,7 @@
 #!/bin/bash
 # The template outside this repository, as docs/adding-a-layer.md has one copy it: all of it compiles against what is
-# public. It resolves features of its own, so some of it is compiled once more, and `make soak` runs it; that its tests
+# public. It resolves features of its own, so some of it is looked at once more, although the profiles are those of this
+# repository, and `make soak` runs it; that its tests
 # pass and its program lists the layer is seen in `make test`, where it is part of the workspace.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -12,5 +13,5 @@ cp -r "$root/template/." "$copy"
 cp "$root/Cargo.lock" "$copy"
 sed -i -e "s#\"\.\./crates/#\"$root/crates/#" -e 's/^# \(\[profile.dev\]\|opt-level\)/\1/' "$copy/Cargo.toml"
 cd "$copy"
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}" cargo check --all-targets
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}" cargo check --all-targets --config "$root/Cargo.toml"
 echo "template: all of it compiles outside the repository"
