@@ -1,8 +1,8 @@
 #!/bin/bash
 # The template outside this repository, as docs/adding-a-layer.md has one copy it: all of it compiles against what is
 # public. It resolves features of its own, so some of it is looked at once more, although the profiles are those of this
-# repository, and `make soak` runs it; that its tests
-# pass and its program lists the layer is seen in `make test`, where it is part of the workspace.
+# repository, and `make soak` runs it; that its tests pass and its program lists the layer is seen in `make test`, where
+# it is part of the workspace.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
