@@ -153,7 +153,6 @@ impl Run {
         let result = self.carry_out(drive, &io.kind)?;
         self.tally.operations += 1;
         self.performer.complete(io.id, result);
-        self.notice();
         self.take_replies()?;
         if let Some(why) = self.performer.dead() {
             return Err(Defect::GivenUp(why.clone()));
@@ -189,6 +188,8 @@ impl Run {
     }
 
     fn take_replies(&mut self) -> Result<(), Defect> {
+        // A request may end an epoch, too: of what a device below knows that it is lost, the answer comes at once.
+        self.notice();
         while let Some(Reply { id, result }) = self.performer.poll_reply() {
             let Some(asked) = self.asked.remove(&id) else { return Err(Defect::AnsweredTwice { id }) };
             self.tally.requests += 1;

@@ -57,7 +57,13 @@ fn main() -> ExitCode {
     let paged = PAGED.into_iter().map(|layer| {
         Trial::test(format!("{layer}::survives_with_pages_of_its_map_on_the_drive"), move || survives_paged(layer))
     });
-    let trials = layers.chain(rules).chain([repeated]).chain(summed).chain([unmarked, unsummed]).chain(paged).collect();
+    // A flush reads what the disk below knows that it has lost, and has to fail.
+    let at_once = Trial::test("an_epoch_that_a_request_ends_at_once::is_seen_before_its_answer", || {
+        let options = Options { cuts: 1, seed: 1_167_000_000, rules: Rules::all() };
+        Ok(explore(&on_images(layers::find("pore")?), &options, |_| true).map(drop)?)
+    });
+    let others = [repeated, unmarked, unsummed, at_once];
+    let trials = layers.chain(rules).chain(others).chain(summed).chain(paged).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
