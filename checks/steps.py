@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").absolute()
 LOGS = TARGET / "steps"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-# More than there are cores: many steps wait for a disk, a guest or a browser.
+# More than there are cores: some steps wait for a disk, a guest or a browser.
 AT_A_TIME = 3
 # A pipe hears of a run that often; a terminal sees a line that changes.
 HEARTBEAT_SECONDS = 30
@@ -108,9 +108,9 @@ class Run:
             self.say_how_far()
 
     def possible(self, waiting):
-        """Those that wait for no step that failed, nor for one that does."""
-        cannot = {step.name for step in self.failed} | {step.name for step in self.steps if step.took is None} - {
-            step.name for step in [*waiting, *self.running]}
+        """Those that wait for no step that failed, nor for one that such a step keeps from being done."""
+        going = [*waiting, *self.running]
+        cannot = {step.name for step in self.steps if step in self.failed or (step.took is None and step not in going)}
         possible = [step for step in waiting if not step.after & cannot]
         return waiting if len(possible) == len(waiting) else self.possible(possible)
 

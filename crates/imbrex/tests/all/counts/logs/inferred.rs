@@ -1,12 +1,12 @@
 //! Streams by what is left of lives, against the model.
 
 use imbrex::layers;
+use test_material::cases;
 
 use super::lifetimes::{DIVISIONS, Lifetimes};
 use super::log::Counts;
 use super::separation::eighty_twenty;
 use super::{CASE, Case, mixed, real_trace};
-use test_material::cases;
 
 const LAYER: &str = "log-lifetimes";
 
