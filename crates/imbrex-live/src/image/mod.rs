@@ -58,6 +58,8 @@ pub struct Image<B> {
     preset: DrivePreset,
     data_at: u64,
     state: Mutex<State>,
+    /// Held by whoever writes much.
+    long_writes: Mutex<()>,
 }
 
 /// What changes while the drive is used.
@@ -190,7 +192,7 @@ impl<B: Backing> Image<B> {
             emptied: BTreeMap::new(),
             stale: Vec::new(),
         });
-        Ok(Self { backing, uuid, preset: preset.clone(), data_at, state })
+        Ok(Self { backing, uuid, preset: preset.clone(), data_at, state, long_writes: Mutex::default() })
     }
 
     /// Opens an image.
@@ -228,7 +230,7 @@ impl<B: Backing> Image<B> {
             emptied: BTreeMap::new(),
             stale,
         });
-        Ok(Self { backing, uuid: frame.uuid, preset, data_at, state })
+        Ok(Self { backing, uuid: frame.uuid, preset, data_at, state, long_writes: Mutex::default() })
     }
 
     /// The image's own UUID.

@@ -19,6 +19,9 @@ use crate::store::{Store, StoreError, Written};
 /// Bytes of a run of blocks of which room is not kept for all at once.
 const LONG_BYTES: u64 = 64 << 20;
 
+/// Bytes of a write that takes longer than a change of threads.
+const LONG_WRITE_BYTES: usize = 64 << 10;
+
 impl<B: Backing> Image<B> {
     /// Whether a pointer rules the unit that a block lies in.
     fn pointed(state: &State, block: Pba) -> Option<Unit> {
@@ -68,7 +71,12 @@ impl<B: Backing> Store for Image<B> {
             // Where the host has no room for it, writes to the volume are refused until it has.
             let _ = self.backing.reserve(self.offset(next.start), self.bytes(next));
         }
-        let written = self.backing.write_at(content, self.offset(at.start));
+        let written = {
+            // Most file systems take one write to a file at a time, and have the others spin for it, which costs the
+            // processor more than to sleep until it is one's turn.
+            let _turn = (content.len() >= LONG_WRITE_BYTES).then(|| self.long_writes.lock());
+            self.backing.write_at(content, self.offset(at.start))
+        };
         let mut state = self.state();
         state.blank.note_written(at);
         if let Some(unit) = pointed {
