@@ -6,12 +6,15 @@ use std::io::{self, Read, Write};
 
 use imbrex_live::service::{Client, Content, Request, Service, What};
 use virtio_queue::{DescriptorChain, Reader, Writer};
-use vm_memory::{GuestMemoryLoadGuard, GuestMemoryMmap};
+use vm_memory::{Address as _, Bytes as _, GuestMemoryLoadGuard, GuestMemoryMmap};
 
 use crate::virtio::{self, ID_BYTES, SECTOR_BYTES};
 
 /// A request in the guest's memory, which stays where it is until it is answered.
 pub type Chain = DescriptorChain<GuestMemoryLoadGuard<GuestMemoryMmap>>;
+
+/// Bytes of a header.
+pub const HEADER_BYTES: usize = 16;
 
 /// What is asked for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -35,7 +38,7 @@ pub fn answer(chain: &Chain, client: &Client, buffer: &mut Vec<u8>) -> Option<u3
         // A guest has been told that it may only read.
         Ok(Asked::Of(request)) if client.service().read_only() && changes(request) => virtio::IOERR,
         Ok(Asked::Of(request)) => {
-            let content = InGuest { reader: RefCell::new(&mut reader), writer: RefCell::new(&mut writer) };
+            let content = InGuest { chain, writer: RefCell::new(&mut writer) };
             match request.answer(client, &content, buffer) {
                 Ok(()) => virtio::OK,
                 Err(_) => virtio::IOERR,
@@ -114,7 +117,7 @@ pub fn write(header: &[u8], content: u64) -> Option<Request> {
 
 /// Four numbers of 32 bits.
 fn words(reader: &mut impl Read) -> io::Result<[u32; 4]> {
-    let mut bytes = [0; 16];
+    let mut bytes = [0; HEADER_BYTES];
     reader.read_exact(&mut bytes)?;
     Ok(std::array::from_fn(|at| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at * 4 + byte]))))
 }
@@ -142,15 +145,24 @@ impl Readable for Reader<'_> {
 
 /// The content of a request, in the guest's memory.
 struct InGuest<'a, 'm> {
-    reader: RefCell<&'a mut Reader<'m>>,
+    chain: &'a Chain,
     writer: RefCell<&'a mut Writer<'m>>,
 }
 
 impl Content for InGuest<'_, '_> {
     fn fetch(&self, len: usize) -> io::Result<Vec<u8>> {
-        let mut content = vec![0; len];
-        self.reader.borrow_mut().read_exact(&mut content)?;
-        Ok(content)
+        // The library's reader would have all of it filled with zeros first.
+        let mut content = Vec::with_capacity(len);
+        let mut header = HEADER_BYTES;
+        for descriptor in self.chain.clone().readable() {
+            let skipped = header.min(descriptor.len() as usize);
+            header -= skipped;
+            let at = descriptor.addr().checked_add(skipped as u64).ok_or(io::ErrorKind::InvalidInput)?;
+            let piece = (descriptor.len() as usize - skipped).min(len - content.len());
+            self.chain.memory().write_all_volatile_to(at, &mut content, piece).map_err(io::Error::other)?;
+        }
+        // A guest may have changed the chain since its length was read.
+        (content.len() == len).then_some(content).ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 
     fn hand_over(&self, content: &[u8]) -> io::Result<()> {
@@ -160,6 +172,11 @@ impl Content for InGuest<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use virtio_queue::desc::{RawDescriptor, split::Descriptor};
+    use virtio_queue::mock::MockSplitQueue;
+    use virtio_queue::{Queue, QueueT};
+    use vm_memory::{GuestAddress, GuestAddressSpace, GuestMemoryAtomic};
+
     use super::*;
 
     impl Readable for &[u8] {
@@ -192,6 +209,45 @@ mod tests {
         assert_eq!(of(13, 0, &segment(1, 1, 2), 0).unwrap(), Asked::Unknown, "a flag that is none");
         assert_eq!(of(11, 0, &segment(1, 1, 1), 0).unwrap(), Asked::Unknown);
         assert_eq!(of(99, 0, &[], 0).unwrap(), Asked::Unknown);
+    }
+
+    /// What is fetched as so many bytes of a chain of these descriptors: addresses and lengths, in a page of memory that
+    /// holds the low byte of its address everywhere.
+    fn fetched(descriptors: &[(u64, u32)], len: usize) -> io::Result<Vec<u8>> {
+        const MEMORY: u64 = 1 << 16;
+        let whole = GuestMemoryMmap::<()>::from_ranges(&[(GuestAddress(0), MEMORY as usize)]).unwrap();
+        let (memory, queues) = (GuestMemoryAtomic::new(whole), GuestAddress(MEMORY / 2));
+        let guard = memory.memory();
+        guard.write_slice(&(0..=255).cycle().take(4096).collect::<Vec<u8>>(), GuestAddress(0)).unwrap();
+        let raw = |(number, (at, len)): (usize, &(u64, u32))| {
+            let next = if number + 1 < descriptors.len() { 1 } else { 0 };
+            RawDescriptor::from(Descriptor::new(*at, *len, next, number as u16 + 1))
+        };
+        let mock = MockSplitQueue::create(&*guard, queues, 16);
+        mock.add_desc_chains(&descriptors.iter().enumerate().map(raw).collect::<Vec<_>>(), 0).unwrap();
+        let chain = mock.create_queue::<Queue>().unwrap().pop_descriptor_chain(memory.memory()).unwrap();
+        let mut writer = chain.clone().writer(chain.memory()).unwrap();
+        InGuest { chain: &chain, writer: RefCell::new(&mut writer) }.fetch(len)
+    }
+
+    #[test]
+    fn content_is_what_lies_behind_the_header_in_whatever_pieces() {
+        let alone = fetched(&[(0, 16), (100, 3), (200, 2)], 5).unwrap();
+        assert_eq!(alone, [100, 101, 102, 200, 201]);
+        assert_eq!(
+            fetched(&[(0, 10), (20, 8), (40, 3)], 5).unwrap(),
+            [26, 27, 40, 41, 42],
+            "the header is in two pieces"
+        );
+        assert_eq!(fetched(&[(0, 18)], 2).unwrap(), [16, 17]);
+    }
+
+    #[test]
+    fn a_chain_that_a_guest_has_changed_is_refused() {
+        assert!(fetched(&[(0, 16), (100, 3)], 5).is_err(), "shorter than it was");
+        assert_eq!(fetched(&[(0, 16), (100, 5000)], 2).unwrap(), [100, 101], "longer: no more than it was is read");
+        assert!(fetched(&[(0, 16), (1 << 20, 5)], 5).is_err(), "outside of the memory");
+        assert!(fetched(&[(u64::MAX - 3, 16), (100, 5)], 5).is_err(), "beyond all addresses");
     }
 
     #[test]

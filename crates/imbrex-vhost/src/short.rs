@@ -5,11 +5,8 @@
 use imbrex_live::service::{Client, Request};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemory, Permissions};
 
-use crate::request::{self, Chain};
+use crate::request::{self, Chain, HEADER_BYTES};
 use crate::virtio;
-
-/// Bytes of a header.
-const HEADER_BYTES: usize = 16;
 
 type Pieces = Vec<(GuestAddress, usize)>;
 
