@@ -18,7 +18,7 @@ check="vhost-user bench"
 . ../nbd/drives.sh
 
 # Of each kind how many writes, of how many KiB, and how many at a time. They are less than buffers hold.
-declare -A writes=([random]=24576 [sequential]=1024) kib=([random]=4 [sequential]=1024) depth=([random]=32 [sequential]=4)
+declare -A writes=([random]=24576 [sequential]=512) kib=([random]=4 [sequential]=1024) depth=([random]=32 [sequential]=4)
 declare -A how=([random]=randwrite [sequential]=write)
 mib=1024
 
