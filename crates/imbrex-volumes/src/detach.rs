@@ -24,8 +24,8 @@ const WRITE_SECONDS: f64 = 0.025;
 /// Take the cache of a volume that is not served away: what is newer in it goes to the disk, which is a volume by
 /// itself then
 ///
-/// It says first how much that is, and how long it takes at most if each write takes 25 ms. Ctrl-C ends it in order: the volume still has its
-/// cache, with less in it that is newer. What is left on the flash is no part of a volume.
+/// It says first how much that is, and how long it takes at most if each write takes 25 ms. Ctrl-C ends it in order:
+/// the volume still has its cache, with less in it that is newer. What is left on the flash is no part of a volume.
 #[derive(Args)]
 pub struct Detach {
     /// The volume's stores, the flash and then the disk; with --lost the disk
