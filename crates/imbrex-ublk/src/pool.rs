@@ -110,3 +110,63 @@ impl Content for Copied<'_> {
         self.device.write_all_at(content, self.at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use imbrex::drive::DrivePreset;
+    use imbrex::layers;
+    use imbrex_live::service::{Service, ServiceOptions, What};
+    use imbrex_live::store_path;
+    use imbrex_live::volume::{FormatOptions, format};
+
+    use super::*;
+
+    const BLOCK: u64 = 4096;
+
+    fn service(path: &std::path::Path) -> Arc<Service> {
+        let drive = DrivePreset::named("small-zoned").unwrap().with_capacity(64 << 20).unwrap();
+        let mut prepared = store_path::prepare(path, Some(&drive), false).unwrap();
+        prepared.make().unwrap();
+        let (layer, config) = (layers::find("log-greedy").unwrap(), toml::Table::new());
+        let options = FormatOptions { layer, config: &config, buffer: None, journal_blocks: None, map_memory: None };
+        format(vec![prepared.store()], &options).unwrap();
+        prepared.keep();
+        let mut options = ServiceOptions::default();
+        options.set("store", path.to_str().unwrap()).unwrap();
+        Arc::new(Service::start(&options).unwrap())
+    }
+
+    #[test]
+    fn of_a_batch_only_what_cannot_be_fetched_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = service(&folder.path().join("volume.img"));
+        service.engine().wait_until_serving().unwrap();
+        // In place of the driver's device: it ends before the content of the last tag.
+        let device =
+            File::options().create_new(true).read(true).write(true).open(folder.path().join("device")).unwrap();
+        for tag in [0, 1] {
+            device.write_all_at(&[tag + 1; BLOCK as usize], abi::content_at(0, tag.into())).unwrap();
+        }
+        let origin = Origin { results: Results::of(0).unwrap(), writes: Batches::default() };
+        let write = |tag: u16, block: u64| Asked {
+            request: Request { what: What::Write, offset: block * BLOCK, len: BLOCK, durably: false },
+            tag,
+        };
+        assert!(origin.writes.add(vec![write(0, 5), write(2, 6), write(1, 7)]));
+        assert!(origin.write_some(&Client::of(&service), &device));
+        let mut done = Vec::new();
+        origin.results.take(&mut done);
+        done.sort_unstable_by_key(|done| done.tag);
+        let failed = -Errno::IO.raw_os_error();
+        assert_eq!(
+            done.iter().map(|done| (done.tag, done.result)).collect::<Vec<_>>(),
+            [(0, 4096), (1, 4096), (2, failed)]
+        );
+        let holds = |block: u64| {
+            let mut content = vec![9; BLOCK as usize];
+            service.engine().read_bytes(0, block * BLOCK, &mut content).unwrap();
+            content
+        };
+        assert_eq!([5, 6, 7].map(holds), [1, 0, 2].map(|byte| vec![byte; BLOCK as usize]));
+    }
+}
