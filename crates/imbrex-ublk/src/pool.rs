@@ -113,6 +113,8 @@ impl Content for Copied<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use imbrex::drive::DrivePreset;
     use imbrex::layers;
     use imbrex_live::service::{Service, ServiceOptions, What};
@@ -123,7 +125,7 @@ mod tests {
 
     const BLOCK: u64 = 4096;
 
-    fn service(path: &std::path::Path) -> Arc<Service> {
+    fn service(path: &Path) -> Arc<Service> {
         let drive = DrivePreset::named("small-zoned").unwrap().with_capacity(64 << 20).unwrap();
         let mut prepared = store_path::prepare(path, Some(&drive), false).unwrap();
         prepared.make().unwrap();
@@ -158,10 +160,7 @@ mod tests {
         origin.results.take(&mut done);
         done.sort_unstable_by_key(|done| done.tag);
         let failed = -Errno::IO.raw_os_error();
-        assert_eq!(
-            done.iter().map(|done| (done.tag, done.result)).collect::<Vec<_>>(),
-            [(0, 4096), (1, 4096), (2, failed)]
-        );
+        assert_eq!(done, [(0, BLOCK as i32), (1, BLOCK as i32), (2, failed)].map(|(tag, result)| Done { tag, result }));
         let holds = |block: u64| {
             let mut content = vec![9; BLOCK as usize];
             service.engine().read_bytes(0, block * BLOCK, &mut content).unwrap();

@@ -117,7 +117,7 @@ pub fn write(header: &[u8], content: u64) -> Option<Request> {
 
 /// Four numbers of 32 bits.
 fn words(reader: &mut impl Read) -> io::Result<[u32; 4]> {
-    let mut bytes = [0; HEADER_BYTES];
+    let mut bytes = [0; 16];
     reader.read_exact(&mut bytes)?;
     Ok(std::array::from_fn(|at| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at * 4 + byte]))))
 }
@@ -220,8 +220,8 @@ mod tests {
         let guard = memory.memory();
         guard.write_slice(&(0..=255).cycle().take(4096).collect::<Vec<u8>>(), GuestAddress(0)).unwrap();
         let raw = |(number, (at, len)): (usize, &(u64, u32))| {
-            let next = if number + 1 < descriptors.len() { 1 } else { 0 };
-            RawDescriptor::from(Descriptor::new(*at, *len, next, number as u16 + 1))
+            let has_next = u16::from(number + 1 < descriptors.len());
+            RawDescriptor::from(Descriptor::new(*at, *len, has_next, number as u16 + 1))
         };
         let mock = MockSplitQueue::create(&*guard, queues, 16);
         mock.add_desc_chains(&descriptors.iter().enumerate().map(raw).collect::<Vec<_>>(), 0).unwrap();
