@@ -258,4 +258,11 @@ def main():
     print("soak: nothing was found")
 
 
-main()
+try:
+    main()
+except subprocess.CalledProcessError as error:
+    sys.exit(f"soak: nothing was tried: {error}")
+except KeyboardInterrupt:
+    # Before anything was tried: programs were built or listed.
+    print("soak: stopped")
+    sys.exit(130)
