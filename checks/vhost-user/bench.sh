@@ -17,8 +17,9 @@ check="vhost-user bench"
 . ../nbd/server.sh
 . ../nbd/drives.sh
 
-# Of each kind how many writes, of how many KiB, and how many at a time. They are less than buffers hold.
-declare -A writes=([random]=24576 [sequential]=512) kib=([random]=4 [sequential]=1024) depth=([random]=32 [sequential]=4)
+# Of each kind how many writes, of how many KiB, and how many at a time. They are less than buffers hold:
+# of the 16 sets of `static-sets`, of 60 MiB each, 384 MiB in order fill a half of thirteen, and 512 MiB more than one.
+declare -A writes=([random]=24576 [sequential]=384) kib=([random]=4 [sequential]=1024) depth=([random]=32 [sequential]=4)
 declare -A how=([random]=randwrite [sequential]=write)
 mib=1024
 
