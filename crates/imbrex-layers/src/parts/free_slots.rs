@@ -9,6 +9,8 @@ pub struct FreeSlots {
     free: Bitmap,
     slots: u32,
     count: u32,
+    /// The lowest of them, or the number of slots: a search from the first slot would pass all that are taken.
+    lowest: u32,
 }
 
 impl FreeSlots {
@@ -23,7 +25,7 @@ impl FreeSlots {
     pub fn all(slots: u32) -> Self {
         let mut free = Bitmap::new(u64::from(slots));
         free.insert_run(0, u64::from(slots));
-        Self { free, slots, count: slots }
+        Self { free, slots, count: slots, lowest: 0 }
     }
 
     /// How many there are.
@@ -41,6 +43,7 @@ impl FreeSlots {
     /// Adds `slot`.
     #[inline]
     pub fn insert(&mut self, slot: u32) {
+        self.lowest = self.lowest.min(slot);
         self.count += u32::from(self.free.insert(u64::from(slot)));
     }
 
@@ -48,23 +51,34 @@ impl FreeSlots {
     #[inline]
     pub fn remove(&mut self, slot: u32) {
         self.count -= u32::from(self.free.remove(u64::from(slot)));
+        self.taken(slot, slot + 1);
     }
 
     /// Adds the slots from `from` to before `end`.
     pub fn insert_run(&mut self, from: u32, end: u32) {
+        self.lowest = if from < end { self.lowest.min(from) } else { self.lowest };
         self.count += self.free.insert_run(from.into(), end.into()) as u32;
     }
 
     /// Takes the slots from `from` to before `end` out.
     pub fn remove_run(&mut self, from: u32, end: u32) {
         self.count -= self.free.remove_run(from.into(), end.into()) as u32;
+        self.taken(from, end);
+    }
+
+    /// Finds the lowest again if it was among those from `from` to before `end`, which are gone.
+    #[inline]
+    fn taken(&mut self, from: u32, end: u32) {
+        if (from..end).contains(&self.lowest) {
+            self.lowest = self.free.next(end.into(), self.slots.into()).map_or(self.slots, |lowest| lowest as u32);
+        }
     }
 
     /// The first of the lowest `runs` runs that has `wanted` slots. Without one, the lowest run, however short.
     #[inline]
     #[must_use]
     pub fn first_fit(&self, wanted: u32, runs: u32) -> Option<(u32, u32)> {
-        self.next_fit(0, wanted, runs)
+        self.next_fit(self.lowest, wanted, runs)
     }
 
     /// The first of the `runs` runs at or behind `from` that has `wanted` slots. Without one, the first of them.
@@ -125,13 +139,17 @@ mod tests {
             let fit = starts.clone().find(|&s| run(s) >= wanted).map(|s| (s, wanted));
             let lowest = starts.clone().next().map(|s| (s, run(s).min(wanted)));
             prop_assert_eq!(set.first_fit(wanted, u32::MAX), fit.or(lowest));
+            prop_assert_eq!(set.lowest, lowest.map_or(150, |(slot, _)| slot));
             prop_assert_eq!(set.count() as usize, free.len());
             let (mut cut, end) = (set.clone(), 10 * wanted);
             cut.remove_run(wanted, end);
             let inside = free.iter().filter(|slot| (wanted..end).contains(slot)).count();
             prop_assert_eq!(cut.count() as usize, free.len() - inside);
+            let rest = free.iter().find(|slot| !(wanted..end).contains(slot));
+            prop_assert_eq!(cut.lowest, rest.copied().unwrap_or(150));
             cut.insert_run(wanted, end);
             prop_assert_eq!(cut.count() as usize, free.len() - inside + (end - wanted) as usize);
+            prop_assert_eq!(cut.lowest, rest.copied().unwrap_or(150).min(wanted));
         }
     }
 }
