@@ -71,7 +71,7 @@ impl Known {
     pub fn prefetch(&self, lba: Lba) -> u64 {
         let heat = self.temperatures.as_ref().map_or(0, |temperatures| temperatures.prefetch(lba));
         let life = self.lifetimes.as_ref().map_or(0, |lifetimes| lifetimes.prefetch(lba));
-        self.times.of(lba) ^ heat ^ life
+        self.times.prefetch(lba) ^ heat ^ life
     }
 
     /// Bytes that are known of each block beyond where it lies.

@@ -79,6 +79,12 @@ impl Times {
         self.blocks.as_ref().is_none_or(|blocks| blocks.is_regular(first, end))
     }
 
+    /// Reads what a look at the time of a block will, for its effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        self.blocks.as_ref().map_or(0, |blocks| blocks.prefetch(lba.0))
+    }
+
     /// When a block was written, 0 for the beginning or where the times of blocks are not kept.
     #[inline]
     pub fn of(&self, lba: Lba) -> u64 {
