@@ -222,11 +222,7 @@ impl FullMap {
     /// The blocks of `at` were written to `place` and behind. Whether they lie there is another matter.
     #[inline]
     pub fn wrote(&mut self, at: Extent<Lba>, place: u64) {
-        if at.blocks == 1 {
-            self.holders.set(place, at.start.0);
-        } else {
-            self.holders.set_run(place, at.blocks, at.start.0);
-        }
+        self.holders.set_run(place, at.blocks, at.start.0);
     }
 
     /// Nothing was written to a unit behind its first `kept` places. Where only some pages are in memory, what is there
@@ -244,11 +240,7 @@ impl FullMap {
     #[inline]
     pub fn assign(&mut self, at: Extent<Lba>, place: u64, mut changed: impl FnMut(u32, u32)) {
         self.leave(at, &mut changed);
-        if at.blocks == 1 {
-            self.places.set(at.start.0, place);
-        } else {
-            self.places.set_run(at.start.0, at.blocks, place);
-        }
+        self.places.set_run(at.start.0, at.blocks, place);
         self.count(place, at.blocks, |live, run| live.checked_add(run), &mut changed);
     }
 
@@ -262,11 +254,7 @@ impl FullMap {
     /// Forgets where the blocks of `at` lie; `changed` as in [`FullMap::assign`].
     pub fn remove(&mut self, at: Extent<Lba>, mut changed: impl FnMut(u32, u32)) {
         self.leave(at, &mut changed);
-        if at.blocks == 1 {
-            self.places.set(at.start.0, NONE);
-        } else {
-            self.places.set_run(at.start.0, at.blocks, NONE);
-        }
+        self.places.set_run(at.start.0, at.blocks, NONE);
     }
 
     /// Counts the blocks of `at` off the units they lie in.

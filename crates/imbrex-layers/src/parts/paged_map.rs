@@ -26,48 +26,45 @@ enum Page {
     Run(u64),
     /// What lies in no run is not set.
     Runs(Runs),
-    Each(Box<Entries>),
+    /// An array, and how many values of it are set: beside it that would be a cache miss of its own.
+    Each(Box<Entries>, u16),
 }
 
 /// The values of a page.
 #[derive(Clone, Debug)]
-struct Entries {
-    bytes: [u8; BYTES],
-    /// How many of them are set.
-    set: u16,
-}
+struct Entries([u8; BYTES]);
 
 impl Entries {
     /// Nothing is set.
     fn new() -> Self {
-        Self { bytes: [u8::MAX; BYTES], set: 0 }
+        Self([u8::MAX; BYTES])
     }
 
     #[inline]
     fn get(&self, offset: usize) -> u64 {
         let at = offset % PAGE * ENTRY;
-        u64::from_le_bytes(std::array::from_fn(|i| self.bytes[at + i])) & NONE
+        u64::from_le_bytes(std::array::from_fn(|i| self.0[at + i])) & NONE
     }
 
+    /// Sets a value, and counts how many are.
     #[inline]
-    fn set(&mut self, offset: usize, value: u64) {
-        self.set += u16::from(value != NONE);
-        self.set -= u16::from(self.get(offset) != NONE);
+    fn set(&mut self, offset: usize, value: u64, count: &mut u16) {
+        *count += u16::from(value != NONE);
+        *count -= u16::from(self.get(offset) != NONE);
         let at = offset % PAGE * ENTRY;
-        self.bytes[at..at + ENTRY].copy_from_slice(&value.to_le_bytes()[..ENTRY]);
+        self.0[at..at + ENTRY].copy_from_slice(&value.to_le_bytes()[..ENTRY]);
     }
 
-    /// Sets values that ascend from `first` by ones, or are [`NONE`].
-    fn set_run(&mut self, offset: usize, blocks: usize, first: u64) {
+    /// Sets values that ascend from `first` by ones, or are [`NONE`], and counts how many are set.
+    fn set_run(&mut self, offset: usize, blocks: usize, first: u64, count: &mut u16) {
         let step = u64::from(first != NONE);
-        (0..blocks as u64).for_each(|i| self.set(offset + i as usize, first + i * step));
+        (0..blocks as u64).for_each(|i| self.set(offset + i as usize, first + i * step, count));
     }
 
     /// Sets values that ascend from `first` by ones where nothing is set.
     fn fill(&mut self, offset: usize, blocks: usize, first: u64) {
-        let places = self.bytes[offset * ENTRY..(offset + blocks) * ENTRY].chunks_exact_mut(ENTRY);
+        let places = self.0[offset * ENTRY..(offset + blocks) * ENTRY].chunks_exact_mut(ENTRY);
         places.zip(first..).for_each(|(place, value)| place.copy_from_slice(&value.to_le_bytes()[..ENTRY]));
-        self.set += blocks as u16;
     }
 }
 
@@ -222,20 +219,25 @@ impl PagedMap {
         let (chunk, offset) = place(at);
         if let Chunk::Pages(pages) = &mut self.chunks[chunk]
             && let page = &mut pages[offset / PAGE]
-            && let Page::Each(values) = page
+            && let Page::Each(values, count) = page
         {
-            values.set(offset % PAGE, value);
-            if values.set == 0 {
+            values.set(offset % PAGE, value, count);
+            if *count == 0 {
                 *page = Page::Empty;
             }
         } else {
-            self.set_run(at, 1, value);
+            self.set_any(at, 1, value);
         }
     }
 
     /// Sets the `blocks` numbers from `at` on to values that ascend from `value` by ones; to [`NONE`] if that is the
     /// value.
+    #[inline]
     pub fn set_run(&mut self, at: u64, blocks: u32, value: u64) {
+        if blocks == 1 { self.set(at, value) } else { self.set_any(at, blocks, value) }
+    }
+
+    fn set_any(&mut self, at: u64, blocks: u32, value: u64) {
         if let Some(elsewhere) = &mut self.elsewhere {
             return elsewhere.table.set_run(at, blocks, value);
         }
@@ -300,7 +302,7 @@ impl Page {
             Self::Empty => NONE,
             Self::Run(value) => value + offset as u64,
             Self::Runs(runs) => runs.get(offset).0,
-            Self::Each(values) => values.get(offset),
+            Self::Each(values, _) => values.get(offset),
         }
     }
 
@@ -310,7 +312,7 @@ impl Page {
             Self::Empty => NONE,
             Self::Run(value) => *value,
             Self::Runs(runs) => runs.prefetch(offset),
-            Self::Each(values) => values.get(offset),
+            Self::Each(values, _) => values.get(offset),
         }
     }
 
@@ -325,7 +327,7 @@ impl Page {
                 let (value, run) = runs.get(offset);
                 (value, most.min(run as u32))
             }
-            Self::Each(values) => {
+            Self::Each(values, _) => {
                 let value = values.get(offset);
                 let (step, mut next, mut run) = (u64::from(value != NONE), value, 1);
                 while run < most {
@@ -345,25 +347,25 @@ impl Page {
         let is_so = match self {
             Self::Empty => first == NONE,
             Self::Run(value) => *value + offset as u64 == first,
-            Self::Runs(_) | Self::Each(_) => false,
+            Self::Runs(_) | Self::Each(..) => false,
         };
         if is_so {
             return;
         }
         // An array is kept until nothing in it is set, so that a map that is in use allocates little in the end.
-        if blocks == PAGE && (first == NONE || !matches!(self, Self::Each(_))) {
+        if blocks == PAGE && (first == NONE || !matches!(self, Self::Each(..))) {
             *self = if first == NONE { Self::Empty } else { Self::Run(first) };
             return;
         }
         match self {
             Self::Empty => *self = Self::Runs(Runs::default()),
             Self::Run(value) => *self = Self::Runs(Runs::of_page(*value)),
-            Self::Runs(_) | Self::Each(_) => {}
+            Self::Runs(_) | Self::Each(..) => {}
         }
         if let Self::Runs(runs) = self
             && !runs.set(offset, blocks, first)
         {
-            *self = Self::Each(runs.entries());
+            *self = runs.entries();
         }
         if let Self::Runs(runs) = self
             && let Some(value) = runs.whole()
@@ -371,9 +373,9 @@ impl Page {
             *self = Self::Run(value);
         }
         let is_empty = match self {
-            Self::Each(entries) => {
-                entries.set_run(offset, blocks, first);
-                entries.set == 0
+            Self::Each(entries, count) => {
+                entries.set_run(offset, blocks, first, count);
+                *count == 0
             }
             Self::Runs(runs) => runs.is_empty(),
             Self::Empty | Self::Run(_) => false,

@@ -3,7 +3,7 @@
 
 use thin_vec::{ThinVec, thin_vec};
 
-use super::{ENTRY, Entries, NONE, PAGE};
+use super::{ENTRY, Entries, NONE, PAGE, Page};
 
 /// Runs of a page at most. With more an array is quicker, and not five times as large.
 const MOST: usize = PAGE / 8;
@@ -124,11 +124,11 @@ impl Runs {
     }
 
     /// The page as an array.
-    pub fn entries(&self) -> Box<Entries> {
+    pub fn entries(&self) -> Page {
         let mut entries = Box::new(Entries::new());
         for run in &self.runs {
             entries.fill(run.start(), run.blocks(), run.value());
         }
-        entries
+        Page::Each(entries, self.runs.iter().map(|run| run.blocks() as u16).sum())
     }
 }

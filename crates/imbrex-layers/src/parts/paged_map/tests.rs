@@ -97,7 +97,7 @@ fn pages_without_values_take_no_array() {
     let mut map = PagedMap::new(3 * PAGE as u64);
     (0..2 * PAGE as u64).for_each(|at| map.set(at, 2 * at));
     map.set(2 * PAGE as u64 + 7, 7);
-    assert!(pages(&map)[..2].iter().all(|page| matches!(page, Page::Each(_))));
+    assert!(pages(&map)[..2].iter().all(|page| matches!(page, Page::Each(..))));
     (0..PAGE as u64).for_each(|at| map.set(at, NONE));
     map.set_run(PAGE as u64, PAGE as u32, NONE);
     map.set(2 * PAGE as u64 + 7, NONE);
@@ -123,6 +123,6 @@ fn memory_follows_what_is_set() {
     map.set(3, 9);
     assert!(matches!(pages(&map)[0], Page::Runs(_)) && map.get(2) == 7 && map.get(4) == 9);
     (0..PAGE as u64).for_each(|at| map.set(at, 2 * at));
-    assert!(matches!(pages(&map)[0], Page::Each(_)) && map.get(2) == 4);
+    assert!(matches!(pages(&map)[0], Page::Each(..)) && map.get(2) == 4);
     assert_eq!(size_of::<Page>(), 16);
 }
