@@ -14,7 +14,10 @@ const PENDING: u64 = 1;
 /// What a live slot's block is counted up by.
 const LIVE: u64 = 2;
 /// Slots of a table that is made anew when nothing is in it any more, so that the system has its memory back.
-const LARGE: usize = 1 << 20;
+const LARGE: u32 = 1 << 20;
+/// That takes as long as to take a part of its slots does, and is not done before so many were taken: a buffer may be
+/// emptied whenever nothing else is under way.
+const USED: u32 = 64;
 
 /// Which logical block each slot holds.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct SlotTable {
     owner: FiveBytes,
     live: u32,
     pending: u32,
+    /// How often slots were taken since the table was made.
+    taken: u32,
 }
 
 impl SlotTable {
@@ -38,7 +43,7 @@ impl SlotTable {
     #[must_use]
     pub fn new(slots: u32) -> Self {
         debug_assert!(slots > 0);
-        Self { owner: FiveBytes::new(slots as usize), live: 0, pending: 0 }
+        Self { owner: FiveBytes::new(slots as usize), live: 0, pending: 0, taken: 0 }
     }
 
     /// Slots in all.
@@ -89,6 +94,7 @@ impl SlotTable {
         debug_assert!(self.is_free(slot));
         self.owner.set(slot as usize, lba.0 + LIVE);
         self.live += 1;
+        self.taken = self.taken.saturating_add(1);
     }
 
     /// Says that `slot` holds `lba`, as a record does; the block that it held before is forgotten.
@@ -97,6 +103,7 @@ impl SlotTable {
         let owner = self.owner.get(slot as usize);
         self.live += u32::from(owner < LIVE);
         self.pending -= u32::from(owner == PENDING);
+        self.taken = self.taken.saturating_add(1);
         self.owner.set(slot as usize, lba.0 + LIVE);
     }
 
@@ -116,8 +123,8 @@ impl SlotTable {
         if was_pending {
             self.owner.set(slot as usize, FREE);
             self.pending -= 1;
-            if self.live + self.pending == 0 && self.owner.len() >= LARGE {
-                self.owner = FiveBytes::new(self.owner.len());
+            if self.live + self.pending == 0 && self.slots() >= LARGE && self.taken >= self.slots() / USED {
+                *self = Self::new(self.slots());
             }
         }
         was_pending
@@ -173,5 +180,19 @@ mod tests {
         table.check().unwrap();
         table.live += 1;
         assert!(table.check().is_err());
+    }
+
+    #[test]
+    fn a_large_table_is_made_anew_after_much_use_and_not_after_little() {
+        let used = |slots: u32, taken: u32| {
+            let mut table = SlotTable::new(slots);
+            (0..taken).for_each(|slot| table.take(slot, Lba(7)));
+            (0..taken).for_each(|slot| table.give_up(slot));
+            assert!((0..taken).all(|slot| table.freed(slot)));
+            table.check().unwrap();
+            table.taken
+        };
+        assert_eq!((used(LARGE, LARGE / USED), used(LARGE, LARGE / USED - 1)), (0, LARGE / USED - 1));
+        assert_eq!(used(LARGE - 1, LARGE / USED), LARGE / USED, "a small one stays");
     }
 }
