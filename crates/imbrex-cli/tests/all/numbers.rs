@@ -1,5 +1,6 @@
 //! Numbers of the code that documents state. Each is read from its source, and the sentences that state it must have it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -249,6 +250,18 @@ fn documents_state_the_numbers_of_the_code() {
         }));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn instructions_of_a_replay_are_those_that_were_recorded() {
+    let recorded: BTreeMap<String, f64> = serde_json::from_str(&read("checks/instructions/recorded.json")).unwrap();
+    let table = read("docs/simulation.md");
+    let fits: Vec<_> = recorded.iter().filter_map(|(row, times)| Some((row.strip_suffix(", fits")?, times))).collect();
+    assert!(!fits.is_empty());
+    for (layer, times) in fits {
+        let row = format!("| `{layer}` | {times:.2} |");
+        assert!(table.contains(&row), "docs/simulation.md has no {row}");
+    }
 }
 
 #[test]
