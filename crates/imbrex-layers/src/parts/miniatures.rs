@@ -196,3 +196,48 @@ impl Small {
         self.plan.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use imbrex_core::samples;
+    use imbrex_core::space::Space;
+
+    /// Three miniatures with zones of 16 blocks, of which the second is in use.
+    fn miniatures() -> Miniatures {
+        let make = |_, zones, _| {
+            let space = Space { zones: Some(zones), ..samples::ample_space() };
+            (crate::find("log-greedy").unwrap().make)(&space, &toml::Table::new()).unwrap()
+        };
+        let zones = Zones { first: Unit::disk(0), count: 128, zone_blocks: 16 };
+        Miniatures::new(3, 1, 1, zones, 1024, Box::new(make))
+    }
+
+    /// What is in use when the miniatures have moved so many blocks.
+    fn chosen(miniatures: &mut Miniatures, moved: [u64; 3]) -> usize {
+        miniatures.small.iter_mut().zip(moved).for_each(|(small, moved)| small.moved = moved);
+        miniatures.choose()
+    }
+
+    #[test]
+    fn a_setting_is_left_when_another_has_moved_less_by_a_zone_and_a_hundredth() {
+        let mut three = miniatures();
+        assert_eq!(three.zones.zone_blocks, 16);
+        assert_eq!(chosen(&mut three, [0, 16, 0]), 1, "a zone is not enough");
+        assert_eq!(chosen(&mut three, [1600, 1632, 1600]), 1, "nor is less than a hundredth beyond it");
+        assert_eq!(chosen(&mut three, [1600, 1633, 1600]), 0, "the first of equals");
+        assert_eq!(chosen(&mut three, [1600, 1590, 1600]), 0);
+        assert_eq!(chosen(&mut three, [1700, 1800, 0]), 2, "the best, and not the first that is better");
+    }
+
+    #[test]
+    fn what_is_written_moves_blocks_in_every_miniature_and_an_epoch_forgets_that() {
+        let mut three = miniatures();
+        (0..20 * 1024).for_each(|i| three.wrote(Extent::new(Lba(i * 37 % 1024), 1)));
+        assert!(three.small.iter().all(|small| small.moved == three.small[0].moved), "all have one setting");
+        assert!(three.small[0].moved < 20 * 1024, "half of the disk is spare");
+        three.check().unwrap();
+        three.begin(&[Lba(3)]);
+        assert!(three.small.iter().all(|small| small.moved == 0) && three.choose() == 1);
+    }
+}
