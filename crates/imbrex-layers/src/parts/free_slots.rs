@@ -9,7 +9,7 @@ pub struct FreeSlots {
     free: Bitmap,
     slots: u32,
     count: u32,
-    /// The lowest of them, or the number of slots: a search from the first slot would pass all that are taken.
+    /// The lowest of them, or the number of slots. A search that begins at slot 0 passes all that are taken.
     lowest: u32,
 }
 
@@ -56,7 +56,9 @@ impl FreeSlots {
 
     /// Adds the slots from `from` to before `end`.
     pub fn insert_run(&mut self, from: u32, end: u32) {
-        self.lowest = if from < end { self.lowest.min(from) } else { self.lowest };
+        if from < end {
+            self.lowest = self.lowest.min(from);
+        }
         self.count += self.free.insert_run(from.into(), end.into()) as u32;
     }
 

@@ -26,7 +26,7 @@ enum Page {
     Run(u64),
     /// What lies in no run is not set.
     Runs(Runs),
-    /// An array, and how many values of it are set: beside it that would be a cache miss of its own.
+    /// An array, and how many of its values are set. At the end of the array that number would be one more cache miss.
     Each(Box<Entries>, u16),
 }
 
@@ -237,6 +237,7 @@ impl PagedMap {
         if blocks == 1 { self.set(at, value) } else { self.set_any(at, blocks, value) }
     }
 
+    /// The same for any number of blocks, and whatever their pages are.
     fn set_any(&mut self, at: u64, blocks: u32, value: u64) {
         if let Some(elsewhere) = &mut self.elsewhere {
             return elsewhere.table.set_run(at, blocks, value);

@@ -15,8 +15,8 @@ const PENDING: u64 = 1;
 const LIVE: u64 = 2;
 /// Slots of a table that is made anew when nothing is in it any more, so that the system has its memory back.
 const LARGE: u32 = 1 << 20;
-/// That takes as long as to take a part of its slots does, and is not done before so many were taken: a buffer may be
-/// emptied whenever nothing else is under way.
+/// It is not made anew before one in so many of its slots was taken: idle time may empty a buffer after every burst, and
+/// to fill a table with zeros takes time for all of its slots.
 const USED: u32 = 64;
 
 /// Which logical block each slot holds.
