@@ -3,6 +3,8 @@
 //! Its clock is its own. A request that comes while it is busy waits; when it has been idle until then, its layer has
 //! had that time to clean. So the devices of a stack work at the same time, each in the order in which it is asked, and
 //! the layer above goes on from one operation of a plan to the next when the device says that the first is complete.
+//! Only a copy of what another device has read is not there yet when it is asked for: until it is, the device serves
+//! what comes.
 
 use super::device::Device;
 use super::error::Fault;
@@ -11,7 +13,7 @@ use super::outcome::Below;
 use super::simulation::Simulation;
 use super::stack_device::StackDevice;
 use super::sweep::Flushed;
-use imbrex_core::block::{Access, Pba, Request};
+use imbrex_core::block::{Access, Extent, Lba, Pba, Request};
 use imbrex_core::space::HomeCosts;
 
 impl Device {
@@ -45,6 +47,14 @@ impl StackDevice for Simulation {
 
     fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
         self.serve_at(request, now_ns).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
+    }
+
+    fn write_later(&mut self, at: Extent<Lba>, from_ns: u64) {
+        self.later.add(at, from_ns);
+    }
+
+    fn catch_up(&mut self, now_ns: u64) -> Result<(), Box<Fault>> {
+        self.serve_earlier(now_ns, None).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
     }
 
     fn flush_above(&mut self, now_ns: u64) -> Result<u64, Box<Fault>> {
@@ -98,6 +108,19 @@ impl Simulation {
     /// # Errors
     /// When the layer or the disk refuses.
     pub fn serve_at(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
+        self.serve_earlier(now_ns, Some(request.at))?;
+        self.serve_in_turn(request, now_ns)
+    }
+
+    /// Serves writes of the layer above that were to come later and go before a request for `at` that comes at `now_ns`.
+    fn serve_earlier(&mut self, now_ns: u64, at: Option<Extent<Lba>>) -> Result<(), Box<Fault>> {
+        while let Some((from_ns, at)) = self.later.take_before(now_ns, at) {
+            self.serve_in_turn(Request { access: Access::Write, at }, from_ns)?;
+        }
+        self.machine.disk.catch_up(now_ns)
+    }
+
+    fn serve_in_turn(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
         self.arrive(now_ns)?;
         self.machine.disk.request_begins();
         let bytes = request.at.blocks * self.machine.disk.block_bytes();
@@ -114,6 +137,7 @@ impl Simulation {
 
     /// The layer above waits for that as for a write that is blocked.
     fn flush_from(&mut self, now_ns: u64) -> Result<u64, Box<Fault>> {
+        self.serve_earlier(u64::MAX, None)?;
         self.arrive(now_ns)?;
         let begun_ns = self.machine.now_ns;
         let Flushed { steps, .. } = self.flush()?;

@@ -227,6 +227,26 @@ impl Device {
         self.access(at, now_ns, true)
     }
 
+    /// Writes blocks of a stack from `from_ns` on, for which nobody waits. A device that is asked for something else before
+    /// that is not held up.
+    ///
+    /// # Errors
+    /// When the media refuses.
+    pub(super) fn write_later(&mut self, at: Extent<Pba>, from_ns: u64) -> Result<(), Illegal> {
+        self.media.write(at)?;
+        let (index, at) = below(at);
+        if let Some(device) = self.below_mut().get_mut(index) {
+            device.write_later(at, from_ns);
+        }
+        Ok(())
+    }
+
+    /// Lets the devices of a stack serve such writes that are there by `now_ns`.
+    #[inline]
+    pub(super) fn catch_up(&mut self, now_ns: u64) -> Result<(), Box<Fault>> {
+        self.below_mut().iter_mut().try_for_each(|device| device.catch_up(now_ns))
+    }
+
     /// The blocks of a unit of the disk, or the span that is active after its reset.
     pub(super) fn unit(&self, unit: Unit) -> Result<Extent<Pba>, Illegal> {
         if unit.device == Pba::DISK { Ok(self.media.extent_of(unit)) } else { Err(Illegal::NoReset { unit }) }
@@ -278,10 +298,14 @@ impl Device {
     }
 }
 
+/// Which device of a stack blocks are of, and where they are there.
+fn below(at: Extent<Pba>) -> (usize, Extent<block::Lba>) {
+    (usize::from(at.start.device() - Pba::DISK), Extent::new(block::Lba(at.start.block()), at.blocks))
+}
+
 /// Lets a device of a stack serve an access as a request.
 fn ask(below: &mut [Box<dyn StackDevice>], at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Box<Fault>> {
-    let index = usize::from(at.start.device() - Pba::DISK);
-    let at = Extent::new(block::Lba(at.start.block()), at.blocks);
+    let (index, at) = self::below(at);
     let access = if write { block::Access::Write } else { block::Access::Read };
     below[index].serve_above(block::Request { access, at }, now_ns)
 }

@@ -32,6 +32,7 @@ mod growth_steps;
 mod in_flight;
 mod journal;
 mod journal_plans;
+mod later;
 mod lookahead;
 mod machine;
 mod map_memory;

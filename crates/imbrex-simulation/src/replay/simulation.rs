@@ -17,6 +17,7 @@ use super::content::{Content, Host, MOST_MEMORY};
 use super::device::Device;
 use super::error::{Fault, Moment, ReplayError};
 use super::growth_state::GrowthState;
+use super::later::Later;
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
 use super::map_memory::MapMemory;
@@ -50,6 +51,8 @@ pub struct Simulation {
     pub(super) waiting: Vec<Request>,
     /// Reused for what a device of a stack will probably be asked.
     pub(super) foretold: Vec<Vec<Request>>,
+    /// What the layer above writes later, in a device of a stack.
+    pub(super) later: Later,
     pub(super) host: HostTotals,
     latencies: Latencies,
     pub(super) blocked: Cleaning,
@@ -116,6 +119,7 @@ impl Simulation {
             plan: Plan::new(),
             waiting: Vec::with_capacity(WAITING),
             foretold: Vec::new(),
+            later: Later::default(),
             host: HostTotals::default(),
             latencies: Latencies::new(),
             blocked: Cleaning::default(),
@@ -192,6 +196,7 @@ impl Simulation {
             self.serve_next(&next, &mut ahead, observer).map_err(|fault| self.request_error(next.number, fault))?;
             self.report(&next, observer)?;
         }
+        self.machine.disk.catch_up(u64::MAX).map_err(|fault| self.request_error(ahead.requests(), fault))?;
         self.see_series();
         if self.measured_from_ns.is_none() {
             self.measure_nothing(&ahead)?;
@@ -248,6 +253,7 @@ impl Simulation {
     /// A request begins that has arrived at `arrival_ns`; if nothing was left to do before, that was idle time.
     #[inline]
     pub(super) fn arrive(&mut self, arrival_ns: u64) -> Result<(), Box<Fault>> {
+        self.machine.disk.catch_up(arrival_ns)?;
         if arrival_ns > self.machine.latest_ns() {
             self.machine.now_ns = self.machine.latest_ns();
             self.use_idle_time(arrival_ns)?;

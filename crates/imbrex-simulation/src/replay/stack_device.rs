@@ -3,7 +3,7 @@
 use super::error::Fault;
 use super::metrics::Totals;
 use super::outcome::Below;
-use imbrex_core::block::Request;
+use imbrex_core::block::{Extent, Lba, Request};
 
 /// A device of a stack, a layer on a drive of its own.
 pub(super) trait StackDevice: Send {
@@ -18,6 +18,12 @@ pub(super) trait StackDevice: Send {
 
     /// Serves a request of the layer above that comes at `now_ns`; when it is complete.
     fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>>;
+
+    /// The layer above writes `at` from `from_ns` on, which may be later than what it asks next. Nobody waits for that.
+    fn write_later(&mut self, at: Extent<Lba>, from_ns: u64);
+
+    /// Serves such writes that are there by `now_ns`.
+    fn catch_up(&mut self, now_ns: u64) -> Result<(), Box<Fault>>;
 
     /// Writes what its layer, and those below, have in RAM to the media, from `now_ns` on; when that is done.
     fn flush_above(&mut self, now_ns: u64) -> Result<u64, Box<Fault>>;

@@ -136,5 +136,27 @@ fn a_read_is_complete_when_the_host_has_it() {
     let access = (SEEK_NS + 8 * SECTOR_NS) as f64 / 1e6;
     assert_eq!(outcome.latency_ms.read.mean, access, "the copy to the flash is nobody's wait");
     assert_eq!(outcome.devices[0].outcome.write_requests, 1);
-    assert!(outcome.simulated_seconds * 1e3 > access);
+    assert_eq!(outcome.simulated_seconds * 1e3, access, "nor the run's");
+    assert!(outcome.devices[0].outcome.simulated_seconds * 1e3 > access, "it is made when the disk has read");
+}
+
+#[test]
+fn a_copy_that_the_disk_still_reads_holds_up_nobody() {
+    let options = ReplayOptions { idle: false, ..ReplayOptions::default() };
+    let served = |requests| {
+        let device = Device::stack(vec![conventional(&options), conventional(&options)]);
+        run(on("lru-cache", device, &options), requests)
+    };
+    let read = |at| request(0, Access::Read, at, 1);
+    let access = (SEEK_NS + 8 * SECTOR_NS) as f64 / 1e6;
+    let outcome = served(vec![read(100), request(0, Access::Write, 7, 1)]);
+    assert_eq!(outcome.latency_ms.write.mean, access, "the flash is free meanwhile");
+    assert_eq!(outcome.devices[0].outcome.write_requests, 2, "the copy is made nevertheless");
+    let outcome = served(vec![read(100), read(100)]);
+    assert!(
+        outcome.latency_ms.read.max > 2.0 * access,
+        "who reads the copy waits for it: {:?}",
+        outcome.latency_ms.read
+    );
+    assert_eq!(outcome.devices[1].outcome.read_requests, 1);
 }
