@@ -10,14 +10,17 @@ use imbrex_core::space::HomeCosts;
 /// A copy takes a page, and saves a seek when its block is read again. It pays if the flash has not written more than all
 /// frames × pages of a seek ÷ this until then.
 const PAYS: u32 = 88;
-/// A copy of a run that was not read before pays if the share of runs that return is its pages × this ÷ pages of a seek.
-const PAYS_AT_FIRST: u32 = 65;
+/// What was not read before is copied while a smaller part of the frames is in use than a seek has pages, over this: flash
+/// has little to collect then.
+const ROOM: u64 = 48;
+/// The part of the frames that is not used for that on fast flash.
+const SPARED: u64 = 4;
+/// The part of the frames that may be copied so before any copy was read.
+const CREDIT: u32 = 64;
+/// A hit pays for as many further pages as a seek has, over this.
+const EARNS: u32 = 2;
 /// The part of the frames for which blocks are remembered that were read from home.
 const REMEMBERED: u32 = 2;
-/// Over so many runs it is averaged how many are of blocks that were read before.
-const RUNS: u32 = 64;
-/// A share of one.
-const WHOLE: u32 = 1 << 16;
 
 /// The clean blocks, and the blocks that were read from home last.
 pub(super) struct Copies {
@@ -36,8 +39,10 @@ pub(super) struct Copies {
     /// By ghost: when that was.
     times: Vec<u32>,
     now: u32,
-    /// The share of runs that were read before.
-    returning: u32,
+    /// Frames that may be in use when what was not read before is copied.
+    room: u32,
+    /// How many pages may be copied so.
+    credit: u32,
     /// The block that was read last.
     last: Lba,
 }
@@ -46,16 +51,18 @@ impl Copies {
     /// None in `frames` frames.
     pub fn new(frames: u32, costs: HomeCosts) -> Self {
         let remembered = frames.div_ceil(REMEMBERED);
+        let (all, seek) = (u64::from(frames), u64::from(costs.seek_pages));
         Self {
             frames,
             seek_pages: costs.seek_pages,
-            pays: u64::from(frames) * u64::from(costs.seek_pages) / u64::from(PAYS),
+            pays: all * seek / u64::from(PAYS),
             order: RecencyList::new(frames),
             used: vec![0; frames as usize],
             missed: Ghosts::new(1, remembered),
             times: vec![0; remembered as usize],
             now: 0,
-            returning: 0,
+            room: (all * seek).div_ceil(ROOM).min(all - all / SPARED) as u32,
+            credit: most_credit(frames),
             last: Lba(u64::MAX),
         }
     }
@@ -121,24 +128,28 @@ impl Copies {
         if self.contains(frame) {
             self.renew(frame);
             if lba.0 != self.last.0.wrapping_add(1) {
-                self.note_run(true);
+                self.credit = (self.credit + self.seek_pages.div_ceil(EARNS)).min(most_credit(self.frames));
             }
         }
         self.last = lba;
     }
 
-    /// The host reads `run` from home. Whether it is worth frames.
-    pub fn admit(&mut self, run: Extent<Lba>) -> bool {
+    /// The host reads `run` from home while so many frames are free. Whether it is worth some.
+    pub fn admit(&mut self, run: Extent<Lba>, free: u32) -> bool {
         self.last = Lba(run.end().0 - 1);
         if run.blocks > self.seek_pages {
             return false;
         }
         let most = self.paid_within(run.blocks);
         let soon = run.iter().map(|lba| u32::from(self.note_missed(lba).is_some_and(|gap| gap <= most))).sum::<u32>();
-        let returns = 2 * soon >= run.blocks;
-        let is_admitted = returns || self.returning >= self.enough(run.blocks);
-        self.note_run(returns);
-        is_admitted
+        2 * soon >= run.blocks || self.pay(run.blocks, free)
+    }
+
+    /// Whether so many pages are copied that were not read before.
+    fn pay(&mut self, pages: u32, free: u32) -> bool {
+        let pays = self.frames - free < self.room && self.credit >= pages;
+        self.credit -= if pays { pages } else { 0 };
+        pays
     }
 
     /// Blocks that may be written between two reads of a run for a copy of it to pay: a run saves one seek, and takes a
@@ -146,14 +157,6 @@ impl Copies {
     #[inline]
     fn paid_within(&self, run: u32) -> u32 {
         (self.pays / u64::from(run)).min(self.frames.into()) as u32
-    }
-
-    /// The share of runs that has to return for a copy of one to pay at its first read: it takes its pages at once, and
-    /// saves its seek as often as runs return. Half is always enough.
-    #[inline]
-    fn enough(&self, run: u32) -> u32 {
-        let share = u64::from(WHOLE) * u64::from(run) * u64::from(PAYS_AT_FIRST) / u64::from(self.seek_pages);
-        share.min(u64::from(WHOLE / 2)) as u32
     }
 
     /// A block is read from home; how many blocks were written since it was last, if that is known.
@@ -168,16 +171,11 @@ impl Copies {
         gap
     }
 
-    fn note_run(&mut self, returns: bool) {
-        let share = if returns { WHOLE } else { 0 };
-        self.returning = self.returning - self.returning / RUNS + share / RUNS;
-    }
-
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.order.clear();
         self.missed.clear();
-        (self.returning, self.last) = (0, Lba(u64::MAX));
+        (self.credit, self.last) = (most_credit(self.frames), Lba(u64::MAX));
     }
 
     /// Verifies the order, and that what was read is found.
@@ -188,6 +186,10 @@ impl Copies {
         }
         self.missed.check()
     }
+}
+
+fn most_credit(frames: u32) -> u32 {
+    frames.div_ceil(CREDIT)
 }
 
 #[cfg(test)]
@@ -201,29 +203,24 @@ mod tests {
         Extent::new(Lba(start), blocks)
     }
 
-    /// Whether a run is admitted that was read before, with so many blocks written since.
-    fn returns(blocks: u32, written: u32) -> bool {
-        let mut copies = Copies::new(FRAMES, SLOW);
-        assert!(!copies.admit(run(50, blocks)), "it is read for the first time");
+    /// Whether a run is admitted that was read before, with so many blocks written since and no frame to spare.
+    fn returns(costs: HomeCosts, blocks: u32, written: u32) -> bool {
+        let mut copies = Copies::new(FRAMES, costs);
+        assert!(!copies.admit(run(50, blocks), 0), "it is read for the first time");
         (0..written).for_each(|_| copies.written());
-        copies.admit(run(50, blocks))
+        copies.admit(run(50, blocks), 0)
     }
 
     #[test]
     fn what_is_read_again_soon_is_admitted_and_the_sooner_the_longer_it_is() {
-        assert!(returns(1, 100) && !returns(1, 101));
-        assert!(returns(10, 10) && !returns(10, 11));
-        assert!(returns(11, 9) && !returns(12, 0));
+        assert!(returns(SLOW, 1, 100) && !returns(SLOW, 1, 101));
+        assert!(returns(SLOW, 10, 10) && !returns(SLOW, 10, 11));
+        assert!(returns(SLOW, 11, 9) && !returns(SLOW, 12, 0));
     }
 
     #[test]
     fn fast_flash_takes_longer_runs_and_keeps_them_longer() {
-        let returns = |blocks, written| {
-            let mut copies = Copies::new(FRAMES, HomeCosts::default());
-            copies.admit(run(50, blocks));
-            (0..written).for_each(|_| copies.written());
-            copies.admit(run(50, blocks))
-        };
+        let returns = |blocks, written| returns(HomeCosts::default(), blocks, written);
         assert!(returns(1, FRAMES) && !returns(1, FRAMES + 1), "the frames are written once");
         assert!(returns(100, 45) && !returns(100, 46));
     }
@@ -232,40 +229,37 @@ mod tests {
     fn half_of_a_run_is_enough() {
         let admitted = |before: u32| {
             let mut copies = Copies::new(FRAMES, SLOW);
-            copies.admit(run(50, before));
-            copies.admit(run(50, 8))
+            copies.admit(run(50, before), 0);
+            copies.admit(run(50, 8), 0)
         };
         assert!(admitted(4) && !admitted(3));
     }
 
     #[test]
-    fn where_reads_return_all_are_admitted() {
-        let mut copies = Copies::new(FRAMES, SLOW);
-        let hits = |copies: &mut Copies, runs: u64| (0..runs).for_each(|i| copies.read(Lba(1000 * i), 7));
-        hits(&mut copies, 100);
-        assert!(!copies.admit(run(50, 1)), "the block in the frame is dirty");
-        copies.add(7);
-        hits(&mut copies, 43);
-        assert!(!copies.admit(run(60, 1)), "1 - (63/64)^43 is 0.492");
-        hits(&mut copies, 2);
-        assert!(copies.admit(run(70, 1)));
-        (0..10).for_each(|i| copies.read(Lba(5000 + i), 7));
-        (0..3).for_each(|i| _ = copies.admit(run(100 * i + 80, 1)));
-        assert!(!copies.admit(run(90_000, 1)), "the next block is the same run");
+    fn what_was_not_read_before_is_copied_in_advance_where_few_frames_are_used() {
+        let admitted = |costs, free, blocks| Copies::new(FRAMES, costs).admit(run(50, blocks), free);
+        assert!(admitted(SLOW, 617, 4) && !admitted(SLOW, 616, 4), "800 × 11 / 48 is 183.3");
+        assert!(admitted(SLOW, FRAMES, 11) && !admitted(SLOW, FRAMES, 12), "a disk reads it as fast");
+        let fast = HomeCosts::default();
+        assert!(admitted(fast, 201, 4) && !admitted(fast, 200, 4), "three quarters are in use");
+        assert!(Copies::new(1, SLOW).admit(run(50, 1), 1));
     }
 
     #[test]
-    fn on_fast_flash_the_fewer_have_to_return_the_shorter_a_run_is() {
-        let admitted = |hits: u64, blocks: u32| {
-            let mut copies = Copies::new(FRAMES, HomeCosts::default());
-            copies.add(7);
-            (0..hits).for_each(|i| copies.read(Lba(1000 * i + 1000), 7));
-            copies.admit(run(50, blocks))
-        };
-        assert!(!admitted(8, 1) && admitted(9, 1), "1 - (63/64)^8 is 0.118, and 65 / 500 is 0.13");
-        assert!(!admitted(19, 2) && admitted(20, 2), "0.258, and 0.26");
-        assert!(!admitted(43, 4) && admitted(45, 4), "half is enough, and less than 4 × 0.13");
-        assert!(admitted(45, 500) && !admitted(500, 501));
+    fn hits_earn_what_copies_take() {
+        let mut copies = Copies::new(FRAMES, SLOW);
+        let admitted = |copies: &mut Copies, start, blocks| copies.admit(run(start, blocks), FRAMES);
+        assert!(admitted(&mut copies, 50, 10) && !admitted(&mut copies, 100, 4), "13 pages in all");
+        assert!(admitted(&mut copies, 200, 3) && !admitted(&mut copies, 300, 1));
+        copies.read(Lba(1000), 7);
+        assert!(!admitted(&mut copies, 400, 1), "the block in the frame is dirty");
+        copies.add(7);
+        (0..10).for_each(|block| copies.read(Lba(2000 + block), 7));
+        assert!(!admitted(&mut copies, 500, 7) && admitted(&mut copies, 600, 6), "they are one run");
+        (0..100).for_each(|block| copies.read(Lba(3000 + 2 * block), 7));
+        assert_eq!(copies.credit, 13, "no more than in advance");
+        copies.clear();
+        assert_eq!(copies.credit, 13);
     }
 
     #[test]

@@ -7,8 +7,8 @@
 //! # Why few frames
 //! Flash erases many pages at a time and copies what still counts. Where as many of its pages change as there may be,
 //! each page written costs several. So a frame is worth its block only if that is read again before the flash has been
-//! written a good part of once: copies of what was read are made for blocks that come back so soon, or where enough
-//! blocks do, and leave when they do not (`copies`). For the same reason idle time writes dirty blocks home until most
+//! written a good part of once: copies of what was read are made for blocks that come back so soon, and, where few frames
+//! are in use, for others as long as enough of them do; they leave when they do not (`copies`). For the same reason idle time writes dirty blocks home until most
 //! frames are without one (`ahead`), and blocks take the lowest free frames. Where blocks are seldom written again they
 //! take the frames in turn instead: what was written together dies together, and leaves together unless units hold much
 //! more.
@@ -27,7 +27,7 @@
 //!
 //! # State
 //! - durable: that of every flash cache (`flash_cache/`);
-//! - soft: when blocks were used, what was read from home, averages, the stream, the next frame. After a crash the
+//! - soft: when blocks were used, what was read from home, averages, credit, the stream, the next frame. After a crash the
 //!   dirty blocks count as used at once.
 //!
 //! # Invariants
@@ -240,7 +240,7 @@ impl Policy for BandCache {
     }
 
     fn is_admitted(&mut self, run: Extent<Lba>) -> bool {
-        self.copies.admit(run)
+        self.copies.admit(run, self.free.count())
     }
 
     fn gone(&mut self, frame: u32, lba: Lba, was_dirty: bool) {

@@ -25,6 +25,10 @@ impl Places {
         self.free.is_empty()
     }
 
+    pub fn used(&self) -> u64 {
+        self.of.len() as u64
+    }
+
     /// The runs of free frames from `from` on, as the first frame and how many.
     fn runs(&self, from: u64) -> Vec<(u64, u64)> {
         let mut runs: Vec<(u64, u64)> = Vec::new();

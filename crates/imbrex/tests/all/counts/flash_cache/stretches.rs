@@ -11,7 +11,7 @@ use imbrex::space::HomeCosts;
 const UNIT: u64 = 8192;
 /// Blocks that leave together at first.
 const FEWEST: u64 = 64;
-/// A share of one.
+/// A hit rate of one.
 const WHOLE: u64 = 65_536;
 
 pub struct Stretches {
@@ -32,8 +32,8 @@ pub struct Stretches {
     /// Blocks that were read from home, likewise.
     missed: Vec<(u64, u64)>,
     written: u64,
-    /// The share of runs that were read before.
-    returning: u64,
+    /// Blocks that may be copied though they were not read before.
+    credit: u64,
     last_read: Option<u64>,
     leaving: BTreeSet<u64>,
     places: Places,
@@ -60,7 +60,7 @@ impl Stretches {
             clean: Vec::new(),
             missed: Vec::new(),
             written: 0,
-            returning: 0,
+            credit: frames.div_ceil(64),
             last_read: None,
             leaving: BTreeSet::new(),
             places: Places::new(frames),
@@ -210,17 +210,13 @@ impl Stretches {
         self.counts.written[0] += 1;
     }
 
-    fn note_run(&mut self, returns: bool) {
-        self.returning = self.returning - self.returning / 64 + if returns { WHOLE / 64 } else { 0 };
-    }
-
     fn read_cached(&mut self, block: u64) {
         self.uses += 1;
         if let Some(place) = self.place(block) {
             self.clean.remove(place);
             self.clean.push((block, self.written));
             if self.last_read.is_none_or(|last| last + 1 != block) {
-                self.note_run(true);
+                self.credit = (self.credit + self.seek.div_ceil(2)).min(self.frames.div_ceil(64));
             }
         } else {
             self.use_dirty(block);
@@ -247,11 +243,15 @@ impl Stretches {
                 self.missed.remove(0);
             }
         }
-        let returns = 2 * soon >= blocks;
-        let enough = (WHOLE * 65 * blocks / self.seek).min(WHOLE / 2);
-        let is_admitted = returns || self.returning >= enough;
-        self.note_run(returns);
-        is_admitted
+        if 2 * soon >= blocks {
+            return true;
+        }
+        let room = (self.frames * self.seek).div_ceil(48).min(self.frames - self.frames / 4);
+        let pays = self.places.used() < room && self.credit >= blocks;
+        if pays {
+            self.credit -= blocks;
+        }
+        pays
     }
 
     /// Reads blocks from home, and says how many of them.
