@@ -94,14 +94,14 @@ pub struct Reproduce {
     /// a million of most profiles, and with frontier 100000 of each
     #[arg(long, value_name = "N", value_parser = imbrex_runs::values::requests)]
     requests: Option<NonZeroU64>,
-    /// Only this volume of the paper's; may be given several times. What is not of a volume is left out
+    /// Only this volume of the paper's; may be given several times. What is not of a volume is left out. Frontier takes
+    /// any workload, also a trace file
     #[arg(long = "workload", value_name = "NAME")]
     workloads: Vec<String>,
     /// The first seed of profiles and shuffles, and that of a search
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Judge claims over N seeds, that one and those after it; figures and tables are of the first, and so is
-    /// all of the frontier
+    /// Judge claims and the frontier over N seeds, that one and those after it; figures and tables are of the first
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
     /// Runs at a time; the default is the number of cores
@@ -268,19 +268,39 @@ impl Reproduce {
         Ok((findings, report.into_text()))
     }
 
-    /// Searches the settings of all layers, and holds the best of them against what is possible.
+    /// Searches the settings of all layers, and holds the best of them against what is possible, with each seed.
     fn frontier(&self, folder: &NewFolder) -> Result<(Vec<Line>, String)> {
-        let (only, tables) = (self.named(&frontier::WORKLOADS)?, self.frontier.tables());
+        let (names, tables) = (self.any_workloads(), self.frontier.tables());
         let requests = self.requests.unwrap_or(frontier::REQUESTS);
-        let workloads = volumes::find(&only, self.traces.as_deref(), Some(requests), self.seed)?;
-        self.tell(&workloads);
         let (trials, seed, jobs) = (self.frontier.trials(), self.seed, self.jobs());
-        let is_of_all = only.len() == frontier::WORKLOADS.len();
-        let extent = Extent { tables: &tables, is_of_all, requests, trials, seed, jobs };
-        let (lines, tried) = frontier::frontier(&workloads, &extent)?;
+        let extent = Extent { tables: &tables, is_of_several: names.len() > 1, requests, trials, seed, jobs };
+        let find = |seed| volumes::find(&names, self.traces.as_deref(), Some(requests), seed);
+        let first = find(self.seed)?;
+        self.tell(&first);
+        let (mut lines, mut tried) = frontier::frontier(&first, &extent, &[])?;
+        let searched = tried.clone();
+        for seed in self.all_seeds().skip(1) {
+            // A trace has none.
+            let drawn: Vec<_> = find(seed)?.into_iter().filter(|workload| workload.seed().is_some()).collect();
+            if drawn.is_empty() {
+                break;
+            }
+            let (further, of_layers) = frontier::frontier(&drawn, &extent, &searched)?;
+            lines.extend(further);
+            tried.extend(of_layers);
+        }
+        frontier::put_together(&mut lines);
         let report = frontier::report(&lines, &tried, &extent);
         frontier::write(&lines, &tried, &report, folder)?;
         Ok((lines, report.into_text()))
+    }
+
+    /// The workloads of the frontier that are asked for, each of them once.
+    fn any_workloads(&self) -> Vec<&str> {
+        let asked: Vec<_> = self.workloads.iter().map(String::as_str).collect();
+        let all = if asked.is_empty() { frontier::WORKLOADS.to_vec() } else { asked };
+        let is_first = |&(at, name): &(usize, &&str)| !all[..at].contains(name);
+        all.iter().enumerate().filter(is_first).map(|(_, name)| *name).collect()
     }
 }
 

@@ -20,6 +20,41 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
+/// Whether some workload was run with several seeds.
+pub fn has_seeds(lines: &[&Line]) -> bool {
+    lines.iter().enumerate().any(|(at, line)| lines[..at].iter().any(|before| before.workload == line.workload))
+}
+
+/// What a workload comes to with all seeds: the geometric mean of the ratio, its least and its most, and how often the
+/// best of the others wins.
+pub fn over_seeds(lines: &[&Line]) -> String {
+    let mut ratios: Vec<_> = lines.iter().filter_map(|line| line.counted_ratio()).collect();
+    ratios.sort_by(f64::total_cmp);
+    let ends = ratios.first().zip(ratios.last());
+    let shown = mean(&ratios).zip(ends).map_or("-".to_owned(), |(mean, (least, most))| {
+        format!("{} ({} to {})", times(mean), times(*least), times(*most))
+    });
+    match lines.iter().filter(|line| line.is_lost()).count() {
+        0 => shown,
+        lost => format!("{shown}, loses {lost}"),
+    }
+}
+
+/// The workloads in which the best of the others wins, with the number of seeds if there are several.
+fn lost(lines: &[&Line]) -> String {
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for line in lines.iter().filter(|line| line.is_lost()) {
+        match names.iter_mut().find(|(name, _)| *name == line.workload) {
+            Some((_, times)) => *times += 1,
+            None => names.push((&line.workload, 1)),
+        }
+    }
+    let has_seeds = has_seeds(lines);
+    let shown = |(name, times): &(&str, usize)| if has_seeds { format!("{name} {times}") } else { (*name).to_owned() };
+    let names: Vec<_> = names.iter().map(shown).collect();
+    if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
+}
+
 /// What is said of a table.
 pub fn sentences(table: &Table, lines: &[&Line]) -> String {
     let Some(ours) = table.ours else { return without_ours(table, lines) };
@@ -36,22 +71,21 @@ pub fn sentences(table: &Table, lines: &[&Line]) -> String {
         Counted::Bands => ("rewrites", "as many bands"),
         Counted::Response => ("takes", "as long for a request"),
     };
-    let lost: Vec<_> = lines.iter().filter(|line| line.is_lost()).map(|line| line.workload.as_str()).collect();
-    let names = if lost.is_empty() { String::new() } else { format!(" ({})", lost.join(", ")) };
-    let rows = lines.len();
-    let uncounted = match rows - ratios.len() {
+    let wins = lines.iter().filter(|line| line.is_lost()).count();
+    let (number, rows) = (lines.len(), if has_seeds(lines) { "runs" } else { "rows" });
+    let uncounted = match number - ratios.len() {
         0 => String::new(),
         left_out if table.is_untimed() => format!(", without {left_out} where one of them has none"),
         left_out => format!(", without {left_out} where one of them cannot keep up"),
     };
     format!(
         "**{}**: `{ours}`, with nothing set, {verb} {} times {what} as the best of the others with the best of its \
-         settings, in the geometric mean of {rows} rows{uncounted}, and {} times in the worst, {workload}. The best \
-         other wins in {} of {rows} rows{names}{}.",
+         settings, in the geometric mean of {number} {rows}{uncounted}, and {} times in the worst, {workload}. The \
+         best other wins in {wins} of {number} {rows}{}{}.",
         table.name,
         times(mean),
         times(*most),
-        lost.len(),
+        lost(lines),
         above_bound(lines),
     )
 }
@@ -97,19 +131,19 @@ fn without_ours(table: &Table, lines: &[&Line]) -> String {
 /// Every layer of a table over the best of all in each row, with its defaults and with the best of its settings.
 pub fn layers(table: &Table, tried: &[Tried]) -> Sheet {
     let of_table: Vec<_> = tried.iter().filter(|tried| tried.table == table.name).collect();
-    let least = |workload: &str, value: fn(&Tried) -> f64| {
-        let of = of_table.iter().filter(|tried| tried.workload == workload).map(|tried| value(tried));
-        of.min_by(f64::total_cmp)
+    let least = |of: &Tried, value: fn(&Tried) -> f64| {
+        let is_beside = |tried: &&&Tried| tried.workload == of.workload && tried.seed == of.seed;
+        of_table.iter().filter(is_beside).map(|tried| value(tried)).min_by(f64::total_cmp)
     };
     let over = |layer: &str, value: fn(&Tried) -> f64| {
         let own = of_table.iter().filter(|tried| tried.of.layer == layer);
-        let times = own.filter_map(|tried| Some((value(tried), least(&tried.workload, value).filter(|of| *of > 0.0)?)));
+        let times = own.filter_map(|tried| Some((value(tried), least(tried, value).filter(|of| *of > 0.0)?)));
         let times: Vec<_> = times.map(|(own, least)| own / least).collect();
         mean(&times).map_or("-".to_owned(), number)
     };
     let wins = |layer: &str, value: fn(&Tried) -> f64| {
         let own = of_table.iter().filter(|tried| tried.of.layer == layer);
-        own.filter(|tried| least(&tried.workload, value) == Some(value(tried))).count().to_string()
+        own.filter(|tried| least(tried, value) == Some(value(tried))).count().to_string()
     };
     let by_default: fn(&Tried) -> f64 = |tried| tried.of.by_default;
     let best: fn(&Tried) -> f64 = |tried| tried.of.value;
@@ -117,7 +151,6 @@ pub fn layers(table: &Table, tried: &[Tried]) -> Sheet {
     let row = |layer: &str| {
         [layer.to_owned(), over(layer, by_default), wins(layer, by_default), over(layer, best), wins(layer, best)]
     };
-    let headings =
-        ["layer", ">by default, over the best", ">rows it wins", ">with its best settings", ">rows it wins so"];
+    let headings = ["layer", ">by default, over the best", ">wins", ">with its best settings", ">wins so"];
     Sheet::new(headings, layers.map(row))
 }

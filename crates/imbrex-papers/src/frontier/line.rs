@@ -98,6 +98,7 @@ pub struct Tried {
     schema: &'static str,
     pub table: &'static str,
     pub workload: String,
+    pub seed: Option<u64>,
     /// Whether it is this project's, of which only the defaults were run.
     pub is_ours: bool,
     trials: u32,
@@ -106,7 +107,13 @@ pub struct Tried {
 }
 
 impl Tried {
-    pub fn new(table: &'static Table, workload: String, is_ours: bool, trials: u32, of: Of) -> Self {
-        Self { schema: SEARCH, table: table.name, workload, is_ours, trials, of }
+    pub fn new(
+        table: &'static Table,
+        (workload, seed): (&str, Option<u64>),
+        is_ours: bool,
+        trials: u32,
+        of: Of,
+    ) -> Self {
+        Self { schema: SEARCH, table: table.name, workload: workload.to_owned(), seed, is_ours, trials, of }
     }
 }

@@ -9,7 +9,7 @@ use imbrex_runs::bounds::{Answer, Count, counts, of_run};
 use imbrex_runs::parallel;
 use imbrex_runs::row::Row;
 use imbrex_runs::search::spaces::Other;
-use imbrex_runs::search::{Found, search, size};
+use imbrex_runs::search::{Found, best_of, search, size};
 use imbrex_runs::workload::Known;
 use imbrex_terminal::progress::Progress;
 
@@ -22,8 +22,8 @@ const DM_ZONED: &str = "dm-zoned";
 /// What is run.
 pub struct Extent<'a> {
     pub tables: &'a [&'static Table],
-    /// Whether no workload is left out, so that something can be said of all.
-    pub is_of_all: bool,
+    /// Whether there are several workloads, so that something can be said of all.
+    pub is_of_several: bool,
     /// Requests of each workload, at most.
     pub requests: NonZeroU64,
     /// Settings of each layer that are tried on each workload.
@@ -47,6 +47,8 @@ struct Entrant<'a> {
     /// Requests that were asked for; beside each other, those for blocks that are never written are left out of them.
     asked: NonZeroU64,
     other: Option<&'static Other>,
+    /// The defaults and the best settings, where a search was made before.
+    found: Option<Vec<Vec<String>>>,
 }
 
 /// What a run gave.
@@ -56,10 +58,12 @@ struct Measured {
     behind: Option<f64>,
 }
 
-/// The rows of all tables, and what each of the other layers came to.
-pub fn frontier(workloads: &[Workload], extent: &Extent<'_>) -> Result<(Vec<Line>, Vec<Tried>)> {
+/// The rows of all tables, and what each of the other layers came to. Layers that were `searched` for on a workload of
+/// the same name are tried with what was found, and with their defaults.
+pub fn frontier(workloads: &[Workload], extent: &Extent<'_>, searched: &[Tried]) -> Result<(Vec<Line>, Vec<Tried>)> {
     let read = read(workloads, extent)?;
-    let entrants: Vec<_> = extent.tables.iter().flat_map(|table| entrants(table, &read, extent.requests)).collect();
+    let all = extent.tables.iter().flat_map(|table| entrants(table, &read, extent.requests));
+    let entrants: Vec<_> = all.map(|entrant| Entrant { found: entrant.found(searched), ..entrant }).collect();
     let progress = Progress::new("searching", entrants.iter().map(|entrant| entrant.requests(extent)).sum());
     let found = parallel::each(extent.jobs, &entrants, |entrant| entrant.best(extent, &progress))?;
     drop(progress);
@@ -94,7 +98,7 @@ fn entrants<'a>(table: &'static Table, read: &'a [Read], asked: NonZeroU64) -> i
     read.iter().flat_map(move |read| {
         let known = read.dense.as_ref().filter(|_| table.is_dense).unwrap_or(&read.plain);
         let others = table.others.iter().map(Some);
-        others.chain(table.ours.map(|_| None)).map(move |other| Entrant { table, known, asked, other })
+        others.chain(table.ours.map(|_| None)).map(move |other| Entrant { table, known, asked, other, found: None })
     })
 }
 
@@ -103,18 +107,27 @@ impl Entrant<'_> {
         self.other.map_or_else(|| self.table.ours.unwrap_or_default(), |other| other.layer)
     }
 
+    /// What was found on a workload of the same name.
+    fn found(&self, searched: &[Tried]) -> Option<Vec<Vec<String>>> {
+        let is_it = |tried: &&Tried| {
+            (tried.table, tried.of.layer) == (self.table.name, self.layer()) && tried.workload == self.known.info.name
+        };
+        let settings: Vec<_> = searched.iter().find(is_it)?.of.settings.split(' ').map(str::to_owned).collect();
+        let defaults = Vec::new();
+        Some(if settings.concat().is_empty() { vec![defaults] } else { vec![defaults, settings] })
+    }
+
     /// Requests that are served in all trials.
     fn requests(&self, extent: &Extent<'_>) -> u64 {
-        let trials = self.other.map_or(1, |other| size(other.space).min(extent.trials.into()));
-        trials * self.known.range.requests
+        let all = self.other.map_or(1, |other| size(other.space).min(extent.trials.into()));
+        self.found.as_ref().map_or(all, |found| found.len() as u64) * self.known.range.requests
     }
 
     /// The best of its settings. Those that the layer refuses, such as parts that are larger than the whole, and those
     /// that need a larger disk than its defaults do, count as trials and give nothing.
     fn best(&self, extent: &Extent<'_>, progress: &Progress) -> Result<Option<Found<Measured>>> {
-        let space = self.other.map_or(&[][..], |other| other.space);
         let mut most_blocks = None;
-        search(space, extent.trials, extent.seed, |settings| match self.run(settings, progress) {
+        let mut run = |settings: &[String]| match self.run(settings, progress) {
             Err(e) if is_refused(&e) => {
                 progress.add(self.known.range.requests);
                 Ok(None)
@@ -124,7 +137,11 @@ impl Entrant<'_> {
                 Ok(Some(run).filter(|_| blocks <= *most_blocks.get_or_insert(blocks)))
             }
             other => other,
-        })
+        };
+        match &self.found {
+            Some(found) => best_of(found, &mut run),
+            None => search(self.other.map_or(&[][..], |other| other.space), extent.trials, extent.seed, &mut run),
+        }
     }
 
     fn run(&self, settings: &[String], progress: &Progress) -> Result<Option<(f64, Measured)>> {
@@ -201,6 +218,6 @@ fn of(entrant: &Entrant<'_>, found: &Found<Measured>) -> Of {
 }
 
 fn tried((entrant, found): &(&Entrant<'_>, Found<Measured>)) -> Tried {
-    let workload = found.best.1.row.trace.clone();
-    Tried::new(entrant.table, workload, entrant.other.is_none(), found.trials, of(entrant, found))
+    let row = &found.best.1.row;
+    Tried::new(entrant.table, (&row.trace, row.seed), entrant.other.is_none(), found.trials, of(entrant, found))
 }

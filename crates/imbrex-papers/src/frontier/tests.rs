@@ -28,8 +28,8 @@ fn line(workload: &str, bound: u64, other: f64, ours: f64) -> Line {
     let requests = NonZeroU64::new(300).unwrap();
     let workloads = [imbrex::trace::Workload::named(workload).unwrap()];
     let tables = [zones()];
-    let extent = Extent { tables: &tables, is_of_all: false, requests, trials: 1, seed: 1, jobs: 1 };
-    let mut line = frontier(&workloads, &extent).unwrap().0.remove(0);
+    let extent = Extent { tables: &tables, is_of_several: false, requests, trials: 1, seed: 1, jobs: 1 };
+    let mut line = frontier(&workloads, &extent, &[]).unwrap().0.remove(0);
     line.bound = Some(bound);
     line.ratio = (other > 0.0).then(|| ours / other);
     (line.other, line.ours) = (of("fifo-log", other), Some(of("zone-ages", ours)));
@@ -58,18 +58,36 @@ fn answers_name_the_mean_the_worst_and_the_lost_rows() {
     assert!(none.ends_with("have nothing to do."), "{none}");
 }
 
+/// A workload with several seeds is a row, and each seed counts.
+#[test]
+fn each_seed_counts() {
+    let rows = [line("hm_0", 10, 100.0, 20.0), line("hm_0", 10, 10.0, 12.5), line("zipf", 10, 2.0, 1.0)];
+    let all: Vec<_> = rows.iter().collect();
+    let said = sentences(zones(), &all);
+    for part in ["in the geometric mean of 3 runs", "1.25 times in the worst, hm_0", "wins in 1 of 3 runs (hm_0 1)"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert_eq!(answers::over_seeds(&all[..2]), "0.50 (0.20 to 1.25), loses 1");
+    assert_eq!(answers::over_seeds(&[&line("hm_0", 0, 0.0, 0.0)]), "-");
+    let extent =
+        Extent { tables: &[zones()], is_of_several: true, requests: NonZeroU64::MIN, trials: 1, seed: 1, jobs: 1 };
+    let text = report(&rows, &[], &extent).into_text();
+    let of_hm_0 = text.lines().rfind(|line| line.starts_with("hm_0")).unwrap();
+    assert!(text.contains(" 0.20\n") && of_hm_0.ends_with(" 0.50 (0.20 to 1.25), loses 1"), "{text}");
+}
+
 /// Who wins with the best settings, and by default.
 #[test]
 fn layers_are_held_against_the_best_of_each_row() {
-    let tried = |layer, workload: &str, by_default, value| {
+    let tried = |layer, seed, by_default, value| {
         let of = Of { by_default, ..of(layer, value) };
-        Tried::new(zones(), workload.to_owned(), layer == "zone-ages", 1, of)
+        Tried::new(zones(), ("zipf", Some(seed)), layer == "zone-ages", 1, of)
     };
     let all = [
-        tried("fifo-log", "one", 40.0, 10.0),
-        tried("zone-ages", "one", 20.0, 20.0),
-        tried("fifo-log", "two", 40.0, 40.0),
-        tried("zone-ages", "two", 5.0, 5.0),
+        tried("fifo-log", 1, 40.0, 10.0),
+        tried("zone-ages", 1, 20.0, 20.0),
+        tried("fifo-log", 2, 40.0, 40.0),
+        tried("zone-ages", 2, 5.0, 5.0),
     ];
     let table = answers::layers(zones(), &all).markdown();
     let row = |layer: &str| table.lines().find(|line| line.starts_with(&format!("| {layer} "))).unwrap().to_owned();

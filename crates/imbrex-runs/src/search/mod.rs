@@ -75,6 +75,34 @@ pub fn search<R>(
     Ok(found)
 }
 
+/// The best of `all` settings, the first of which are the defaults; otherwise as [`search`].
+///
+/// # Errors
+/// What a run says.
+pub fn best_of<R>(
+    all: &[Vec<String>],
+    mut run: impl FnMut(&[String]) -> Result<Option<(f64, R)>>,
+) -> Result<Option<Found<R>>> {
+    let (mut best, mut by_default) = (None::<(&[String], (f64, R))>, None);
+    for (at, settings) in all.iter().enumerate() {
+        let Some(result) = run(settings)? else { continue };
+        if at == 0 {
+            by_default = Some(result.0);
+        }
+        if best.as_ref().is_none_or(|(_, (least, _))| result.0 < *least) {
+            best = Some((settings, result));
+        }
+    }
+    let trials = all.len() as u32;
+    let found = |((settings, best), by_default): ((&[String], _), _)| Found {
+        settings: settings.to_vec(),
+        best,
+        by_default,
+        trials,
+    };
+    Ok(best.zip(by_default).map(found))
+}
+
 /// Settings that are tried some at a time, each of them once.
 pub struct Proposals {
     space: Space,

@@ -51,6 +51,21 @@ fn few_settings_are_all_tried_and_none_twice() {
 }
 
 #[test]
+fn of_settings_that_are_known_the_best_is_taken() {
+    let all = ["", "a=2", "a=3 b=3", "a=4"].map(|all| all.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+    let of = |all: &[Vec<String>], refused: &str| {
+        let run = |settings: &[String]| Ok((settings.join(" ") != refused).then_some((far(settings), ())));
+        best_of(all, run).unwrap()
+    };
+    let found = of(&all, "none").unwrap();
+    assert_eq!((found.settings.join(" ").as_str(), found.best.0, found.by_default), ("a=3 b=3", 3.0, 9.0));
+    assert_eq!(found.trials, 4);
+    assert_eq!(of(&all, "a=3 b=3").unwrap().settings, ["a=2"]);
+    assert_eq!(of(&all[..1], "none").unwrap().settings, [""; 0]);
+    assert!(of(&all, "").is_none(), "the defaults have to be among them");
+}
+
+#[test]
 fn a_search_draws_and_then_looks_around_the_best() {
     let (found, asked) = searched(60, 1);
     assert_eq!((asked.len(), found.by_default), (60, 9.0));
