@@ -54,7 +54,8 @@ impl StackDevice for Simulation {
     }
 
     fn catch_up(&mut self, now_ns: u64) -> Result<(), Box<Fault>> {
-        self.serve_earlier(now_ns, None).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
+        let caught_up = self.serve_earlier(now_ns, None).and_then(|()| self.machine.disk.catch_up(now_ns));
+        caught_up.map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
     }
 
     fn flush_above(&mut self, now_ns: u64) -> Result<u64, Box<Fault>> {
@@ -117,7 +118,7 @@ impl Simulation {
         while let Some((from_ns, at)) = self.later.take_before(now_ns, at) {
             self.serve_in_turn(Request { access: Access::Write, at }, from_ns)?;
         }
-        self.machine.disk.catch_up(now_ns)
+        Ok(())
     }
 
     fn serve_in_turn(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
