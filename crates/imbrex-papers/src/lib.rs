@@ -273,11 +273,12 @@ impl Reproduce {
         let (names, tables) = (self.any_workloads(), self.frontier.tables());
         let requests = self.requests.unwrap_or(frontier::REQUESTS);
         let (trials, seed, jobs) = (self.frontier.trials(), self.seed, self.jobs());
-        let extent = Extent { tables: &tables, is_of_several: names.len() > 1, requests, trials, seed, jobs };
+        let extent =
+            Extent { tables: &tables, is_of_several: names.len() > 1, requests, trials, seed, searched: &[], jobs };
         let find = |seed| volumes::find(&names, self.traces.as_deref(), Some(requests), seed);
         let first = find(self.seed)?;
         self.tell(&first);
-        let (mut lines, mut tried) = frontier::frontier(&first, &extent, &[])?;
+        let (mut lines, mut tried) = frontier::frontier(&first, &extent)?;
         let searched = tried.clone();
         for seed in self.all_seeds().skip(1) {
             // A trace has none.
@@ -285,11 +286,10 @@ impl Reproduce {
             if drawn.is_empty() {
                 break;
             }
-            let (further, of_layers) = frontier::frontier(&drawn, &extent, &searched)?;
+            let (further, of_layers) = frontier::frontier(&drawn, &Extent { searched: &searched, ..extent })?;
             lines.extend(further);
             tried.extend(of_layers);
         }
-        frontier::put_together(&mut lines);
         let report = frontier::report(&lines, &tried, &extent);
         frontier::write(&lines, &tried, &report, folder)?;
         Ok((lines, report.into_text()))

@@ -20,9 +20,21 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
+/// The rows of each workload, one for a seed, in the order of the first of them.
+pub fn by_workload<'l>(lines: &[&'l Line]) -> Vec<Vec<&'l Line>> {
+    let mut all: Vec<Vec<&Line>> = Vec::new();
+    for line in lines {
+        match all.iter_mut().find(|of| of[0].workload == line.workload) {
+            Some(of) => of.push(line),
+            None => all.push(vec![line]),
+        }
+    }
+    all
+}
+
 /// Whether some workload was run with several seeds.
-pub fn has_seeds(lines: &[&Line]) -> bool {
-    lines.iter().enumerate().any(|(at, line)| lines[..at].iter().any(|before| before.workload == line.workload))
+pub fn has_seeds(all: &[Vec<&Line>]) -> bool {
+    all.iter().any(|of| of.len() > 1)
 }
 
 /// What a workload comes to with all seeds: the geometric mean of the ratio, its least and its most, and how often the
@@ -42,16 +54,14 @@ pub fn over_seeds(lines: &[&Line]) -> String {
 
 /// The workloads in which the best of the others wins, with the number of seeds if there are several.
 fn lost(lines: &[&Line]) -> String {
-    let mut names: Vec<(&str, usize)> = Vec::new();
-    for line in lines.iter().filter(|line| line.is_lost()) {
-        match names.iter_mut().find(|(name, _)| *name == line.workload) {
-            Some((_, times)) => *times += 1,
-            None => names.push((&line.workload, 1)),
-        }
-    }
-    let has_seeds = has_seeds(lines);
-    let shown = |(name, times): &(&str, usize)| if has_seeds { format!("{name} {times}") } else { (*name).to_owned() };
-    let names: Vec<_> = names.iter().map(shown).collect();
+    let all = by_workload(lines);
+    let has_seeds = has_seeds(&all);
+    let shown = |of: &Vec<&Line>| match of.iter().filter(|line| line.is_lost()).count() {
+        0 => None,
+        lost if has_seeds => Some(format!("{} {lost}", of[0].workload)),
+        _ => Some(of[0].workload.clone()),
+    };
+    let names: Vec<_> = all.iter().filter_map(shown).collect();
     if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
 }
 
@@ -72,7 +82,7 @@ pub fn sentences(table: &Table, lines: &[&Line]) -> String {
         Counted::Response => ("takes", "as long for a request"),
     };
     let wins = lines.iter().filter(|line| line.is_lost()).count();
-    let (number, rows) = (lines.len(), if has_seeds(lines) { "runs" } else { "rows" });
+    let (number, rows) = (lines.len(), if has_seeds(&by_workload(lines)) { "runs" } else { "rows" });
     let uncounted = match number - ratios.len() {
         0 => String::new(),
         left_out if table.is_untimed() => format!(", without {left_out} where one of them has none"),

@@ -116,4 +116,14 @@ impl Tried {
     ) -> Self {
         Self { schema: SEARCH, table: table.name, workload: workload.to_owned(), seed, is_ours, trials, of }
     }
+
+    /// Whether it is what a layer of a table came to on a workload of this name.
+    pub fn is_of(&self, table: &Table, workload: &str, layer: &str) -> bool {
+        self.table == table.name && self.workload == workload && self.of.layer == layer
+    }
+
+    /// Its settings, `FIELD=VALUE` each.
+    pub fn settings(&self) -> Vec<String> {
+        self.of.settings.split_whitespace().map(str::to_owned).collect()
+    }
 }

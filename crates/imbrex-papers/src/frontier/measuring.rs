@@ -30,6 +30,8 @@ pub struct Extent<'a> {
     pub trials: u32,
     /// Of the search.
     pub seed: u64,
+    /// What a search found before on workloads of the same names. There its settings are tried, and the defaults.
+    pub searched: &'a [Tried],
     /// Runs at a time.
     pub jobs: usize,
 }
@@ -47,8 +49,8 @@ struct Entrant<'a> {
     /// Requests that were asked for; beside each other, those for blocks that are never written are left out of them.
     asked: NonZeroU64,
     other: Option<&'static Other>,
-    /// The defaults and the best settings, where a search was made before.
-    found: Option<Vec<Vec<String>>>,
+    /// The best of its settings, where a search was made before.
+    found: Option<Vec<String>>,
 }
 
 /// What a run gave.
@@ -58,12 +60,10 @@ struct Measured {
     behind: Option<f64>,
 }
 
-/// The rows of all tables, and what each of the other layers came to. Layers that were `searched` for on a workload of
-/// the same name are tried with what was found, and with their defaults.
-pub fn frontier(workloads: &[Workload], extent: &Extent<'_>, searched: &[Tried]) -> Result<(Vec<Line>, Vec<Tried>)> {
+/// The rows of all tables, and what each of the other layers came to.
+pub fn frontier(workloads: &[Workload], extent: &Extent<'_>) -> Result<(Vec<Line>, Vec<Tried>)> {
     let read = read(workloads, extent)?;
-    let all = extent.tables.iter().flat_map(|table| entrants(table, &read, extent.requests));
-    let entrants: Vec<_> = all.map(|entrant| Entrant { found: entrant.found(searched), ..entrant }).collect();
+    let entrants: Vec<_> = extent.tables.iter().flat_map(|table| entrants(table, &read, extent)).collect();
     let progress = Progress::new("searching", entrants.iter().map(|entrant| entrant.requests(extent)).sum());
     let found = parallel::each(extent.jobs, &entrants, |entrant| entrant.best(extent, &progress))?;
     drop(progress);
@@ -94,11 +94,16 @@ fn read(workloads: &[Workload], extent: &Extent<'_>) -> Result<Vec<Read>> {
 }
 
 /// The entrants of a table, those of a workload together.
-fn entrants<'a>(table: &'static Table, read: &'a [Read], asked: NonZeroU64) -> impl Iterator<Item = Entrant<'a>> {
+fn entrants<'a>(table: &'static Table, read: &'a [Read], extent: &Extent<'a>) -> impl Iterator<Item = Entrant<'a>> {
+    let (asked, searched) = (extent.requests, extent.searched);
     read.iter().flat_map(move |read| {
         let known = read.dense.as_ref().filter(|_| table.is_dense).unwrap_or(&read.plain);
         let others = table.others.iter().map(Some);
-        others.chain(table.ours.map(|_| None)).map(move |other| Entrant { table, known, asked, other, found: None })
+        others.chain(table.ours.map(|_| None)).map(move |other| {
+            let entrant = Entrant { table, known, asked, other, found: None };
+            let before = searched.iter().find(|tried| tried.is_of(table, &known.info.name, entrant.layer()));
+            Entrant { found: before.map(Tried::settings), ..entrant }
+        })
     })
 }
 
@@ -107,27 +112,18 @@ impl Entrant<'_> {
         self.other.map_or_else(|| self.table.ours.unwrap_or_default(), |other| other.layer)
     }
 
-    /// What was found on a workload of the same name.
-    fn found(&self, searched: &[Tried]) -> Option<Vec<Vec<String>>> {
-        let is_it = |tried: &&Tried| {
-            (tried.table, tried.of.layer) == (self.table.name, self.layer()) && tried.workload == self.known.info.name
-        };
-        let settings: Vec<_> = searched.iter().find(is_it)?.of.settings.split(' ').map(str::to_owned).collect();
-        let defaults = Vec::new();
-        Some(if settings.concat().is_empty() { vec![defaults] } else { vec![defaults, settings] })
-    }
-
     /// Requests that are served in all trials.
     fn requests(&self, extent: &Extent<'_>) -> u64 {
         let all = self.other.map_or(1, |other| size(other.space).min(extent.trials.into()));
-        self.found.as_ref().map_or(all, |found| found.len() as u64) * self.known.range.requests
+        let trials = self.found.as_ref().map_or(all, |found| if found.is_empty() { 1 } else { 2 });
+        trials * self.known.range.requests
     }
 
     /// The best of its settings. Those that the layer refuses, such as parts that are larger than the whole, and those
     /// that need a larger disk than its defaults do, count as trials and give nothing.
     fn best(&self, extent: &Extent<'_>, progress: &Progress) -> Result<Option<Found<Measured>>> {
         let mut most_blocks = None;
-        let mut run = |settings: &[String]| match self.run(settings, progress) {
+        let run = |settings: &[String]| match self.run(settings, progress) {
             Err(e) if is_refused(&e) => {
                 progress.add(self.known.range.requests);
                 Ok(None)
@@ -139,8 +135,9 @@ impl Entrant<'_> {
             other => other,
         };
         match &self.found {
-            Some(found) => best_of(found, &mut run),
-            None => search(self.other.map_or(&[][..], |other| other.space), extent.trials, extent.seed, &mut run),
+            Some(found) if found.is_empty() => best_of(&[Vec::new()], run),
+            Some(found) => best_of(&[Vec::new(), found.clone()], run),
+            None => search(self.other.map_or(&[][..], |other| other.space), extent.trials, extent.seed, run),
         }
     }
 

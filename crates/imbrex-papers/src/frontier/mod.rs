@@ -40,18 +40,6 @@ pub const REQUESTS: NonZeroU64 = NonZeroU64::new(100_000).unwrap();
 pub const WORKLOADS: [&str; 10] =
     ["hm_0", "prn_0", "proj_0", "prxy_0", "src1_0", "src2_2", "stg_0", "usr_0", "zipf", "uniform"];
 
-/// Puts the rows of a workload in a table one after the other, where the first of them stands.
-pub fn put_together(lines: &mut [Line]) {
-    let name = |line: &Line| (line.table, line.workload.clone());
-    let mut order = Vec::new();
-    for line in &*lines {
-        if !order.contains(&name(line)) {
-            order.push(name(line));
-        }
-    }
-    lines.sort_by_key(|line| order.iter().position(|one| *one == name(line)));
-}
-
 /// Fills the folder: the rows, what every other layer came to, and the report.
 pub fn write(lines: &[Line], tried: &[Tried], report: &Report, folder: &NewFolder) -> Result<()> {
     folder.write(LINES, &csv(lines)?)?;

@@ -48,7 +48,8 @@ fn workloads(lines: &[Line]) -> Sheet {
 fn rows(table: &Table, lines: &[&Line]) -> Sheet {
     let has_bound = lines.iter().any(|line| line.bound.is_some());
     let has_schedule = lines.iter().any(|line| line.schedule.is_some());
-    let has_seeds = answers::has_seeds(lines) && table.ours.is_some();
+    let all = answers::by_workload(lines);
+    let has_seeds = answers::has_seeds(&all) && table.ours.is_some();
     let mut headings = vec!["workload".to_owned()];
     headings.extend(has_bound.then(|| ">bound".to_owned()));
     headings.extend(has_schedule.then(|| ">schedule".to_owned()));
@@ -56,7 +57,7 @@ fn rows(table: &Table, lines: &[&Line]) -> Sheet {
     headings.extend(table.ours.into_iter().flat_map(|ours| [format!(">{ours}"), ">ours / other".to_owned()]));
     headings.extend(has_seeds.then(|| ">over all seeds".to_owned()));
     let least = |least: Option<u64>| least.map_or("-".to_owned(), count);
-    let row = |of_workload: &[&Line]| {
+    let row = |of_workload: &Vec<&Line>| {
         let line = of_workload[0];
         let mut cells = vec![called(&line.workload, line.synthetic)];
         cells.extend(has_bound.then(|| least(line.bound)));
@@ -67,7 +68,7 @@ fn rows(table: &Table, lines: &[&Line]) -> Sheet {
         cells.extend(has_seeds.then(|| answers::over_seeds(of_workload)));
         cells
     };
-    Sheet::new(headings, lines.chunk_by(|one, next| one.workload == next.workload).map(row))
+    Sheet::new(headings, all.iter().map(row))
 }
 
 fn ratio(line: &Line) -> String {

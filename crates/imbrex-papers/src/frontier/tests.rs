@@ -28,8 +28,8 @@ fn line(workload: &str, bound: u64, other: f64, ours: f64) -> Line {
     let requests = NonZeroU64::new(300).unwrap();
     let workloads = [imbrex::trace::Workload::named(workload).unwrap()];
     let tables = [zones()];
-    let extent = Extent { tables: &tables, is_of_several: false, requests, trials: 1, seed: 1, jobs: 1 };
-    let mut line = frontier(&workloads, &extent, &[]).unwrap().0.remove(0);
+    let extent = Extent { tables: &tables, is_of_several: false, requests, trials: 1, seed: 1, searched: &[], jobs: 1 };
+    let mut line = frontier(&workloads, &extent).unwrap().0.remove(0);
     line.bound = Some(bound);
     line.ratio = (other > 0.0).then(|| ours / other);
     (line.other, line.ours) = (of("fifo-log", other), Some(of("zone-ages", ours)));
@@ -69,8 +69,15 @@ fn each_seed_counts() {
     }
     assert_eq!(answers::over_seeds(&all[..2]), "0.50 (0.20 to 1.25), loses 1");
     assert_eq!(answers::over_seeds(&[&line("hm_0", 0, 0.0, 0.0)]), "-");
-    let extent =
-        Extent { tables: &[zones()], is_of_several: true, requests: NonZeroU64::MIN, trials: 1, seed: 1, jobs: 1 };
+    let extent = Extent {
+        tables: &[zones()],
+        is_of_several: true,
+        requests: NonZeroU64::MIN,
+        trials: 1,
+        seed: 1,
+        searched: &[],
+        jobs: 1,
+    };
     let text = report(&rows, &[], &extent).into_text();
     let of_hm_0 = text.lines().rfind(|line| line.starts_with("hm_0")).unwrap();
     assert!(text.contains(" 0.20\n") && of_hm_0.ends_with(" 0.50 (0.20 to 1.25), loses 1"), "{text}");

@@ -48,31 +48,19 @@ pub fn search<R>(
     mut run: impl FnMut(&[String]) -> Result<Option<(f64, R)>>,
 ) -> Result<Option<Found<R>>> {
     let mut random = Random::new(seed);
-    let (mut seen, mut best, mut by_default) = (HashSet::new(), None::<(Choice, (f64, R))>, None);
-    let mut tried = 0;
-    while tried < trials {
-        let neighbour = best.as_ref().filter(|_| tried >= trials / 2).map(|(choice, _)| choice);
-        let Some(choice) = next(space, u64::from(tried), u64::from(trials), neighbour, &seen, &mut random) else {
+    let (mut seen, mut near, mut trying) = (HashSet::new(), None::<Choice>, Trying::default());
+    while trying.trials < trials {
+        let tried = u64::from(trying.trials);
+        let neighbour = near.as_ref().filter(|_| trying.trials >= trials / 2);
+        let Some(choice) = next(space, tried, u64::from(trials), neighbour, &seen, &mut random) else {
             break;
         };
-        let result = run(&written(space, &choice))?;
-        tried += 1;
         seen.insert(choice.clone());
-        let Some(result) = result else { continue };
-        if tried == 1 {
-            by_default = Some(result.0);
-        }
-        if best.as_ref().is_none_or(|(_, (least, _))| result.0 < *least) {
-            best = Some((choice, result));
+        if trying.run(written(space, &choice), &mut run)? {
+            near = Some(choice);
         }
     }
-    let found = best.zip(by_default).map(|((choice, best), by_default)| Found {
-        settings: written(space, &choice),
-        best,
-        by_default,
-        trials: tried,
-    });
-    Ok(found)
+    Ok(trying.found())
 }
 
 /// The best of `all` settings, the first of which are the defaults; otherwise as [`search`].
@@ -83,24 +71,50 @@ pub fn best_of<R>(
     all: &[Vec<String>],
     mut run: impl FnMut(&[String]) -> Result<Option<(f64, R)>>,
 ) -> Result<Option<Found<R>>> {
-    let (mut best, mut by_default) = (None::<(&[String], (f64, R))>, None);
-    for (at, settings) in all.iter().enumerate() {
-        let Some(result) = run(settings)? else { continue };
-        if at == 0 {
-            by_default = Some(result.0);
-        }
-        if best.as_ref().is_none_or(|(_, (least, _))| result.0 < *least) {
-            best = Some((settings, result));
-        }
+    let mut trying = Trying::default();
+    for settings in all {
+        trying.run(settings.clone(), &mut run)?;
     }
-    let trials = all.len() as u32;
-    let found = |((settings, best), by_default): ((&[String], _), _)| Found {
-        settings: settings.to_vec(),
-        best,
-        by_default,
-        trials,
-    };
-    Ok(best.zip(by_default).map(found))
+    Ok(trying.found())
+}
+
+/// What was tried so far, the defaults first.
+struct Trying<R> {
+    best: Option<(Vec<String>, (f64, R))>,
+    by_default: Option<f64>,
+    trials: u32,
+}
+
+impl<R> Default for Trying<R> {
+    fn default() -> Self {
+        Self { best: None, by_default: None, trials: 0 }
+    }
+}
+
+impl<R> Trying<R> {
+    /// Tries settings; whether they are the best so far.
+    fn run(
+        &mut self,
+        settings: Vec<String>,
+        run: &mut impl FnMut(&[String]) -> Result<Option<(f64, R)>>,
+    ) -> Result<bool> {
+        let result = run(&settings)?;
+        self.trials += 1;
+        let Some(result) = result else { return Ok(false) };
+        if self.trials == 1 {
+            self.by_default = Some(result.0);
+        }
+        let is_best = self.best.as_ref().is_none_or(|(_, (least, _))| result.0 < *least);
+        if is_best {
+            self.best = Some((settings, result));
+        }
+        Ok(is_best)
+    }
+
+    fn found(self) -> Option<Found<R>> {
+        let (settings, best) = self.best?;
+        Some(Found { settings, best, by_default: self.by_default?, trials: self.trials })
+    }
 }
 
 /// Settings that are tried some at a time, each of them once.
