@@ -103,6 +103,11 @@ impl Miniatures {
         }
     }
 
+    /// The number of the setting in use.
+    pub fn chosen(&self) -> usize {
+        self.chosen
+    }
+
     /// Chooses anew: the number of the setting in use from now on.
     pub fn choose(&mut self) -> usize {
         let moved = |setting: &usize| self.small[*setting].moved;

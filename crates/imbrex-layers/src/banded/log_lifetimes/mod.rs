@@ -32,8 +32,8 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
 /// The fields of logs that nothing need be set of.
 #[derive(Clone, Debug, Configuration)]
 struct LifetimesConfig {
-    /// one of this many neighbours is written to the miniatures that choose how blocks are divided into streams; 0: none,
-    /// and the first division is always used
+    /// one of this many neighbours is written to the miniatures that choose how blocks are divided into streams and bands
+    /// compacted; 0: none, and the first strategy is always used
     #[field(default = 64, samples = [64, 1, 3, 0])]
     pub sample: u32,
     /// share of the bands' blocks that the host does not get

@@ -196,9 +196,9 @@ impl Bands {
     pub fn set(&mut self, setting: Setting) {
         match setting {
             Setting::Weights(weights) => self.score.weigh(weights),
-            Setting::Division(division) => {
+            Setting::Strategy(strategy) => {
                 if let Some(lifetimes) = &mut self.known.lifetimes {
-                    lifetimes.divide(division);
+                    lifetimes.follow(strategy);
                 }
             }
         }

@@ -11,18 +11,16 @@
 //! hazards, the number of streams and the rules for bands are Imbrex's own. The unit of time is a block written by the
 //! host.
 
-mod division;
 mod flow;
 mod followed;
 mod hazards;
 mod sampled;
+mod strategy;
 
 use super::times::Written;
 use crate::parts::full_map::FullMap;
 use crate::parts::page_table::{ENTRY, Layout, NONE, PageTable};
 use crate::parts::paged_map::PagedMap;
-pub(super) use division::{DIVISIONS, Division, MOST_STREAMS, most_streams};
-use division::{spare, streams};
 use flow::Flow;
 pub(super) use flow::{Instead, Writer, nearest};
 use followed::Followed;
@@ -31,6 +29,8 @@ use imbrex_core::block::{Address, Extent, Lba};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
 use sampled::Sampled;
+pub(super) use strategy::{FIRST_STRATEGY, MOST_STREAMS, STRATEGIES, Strategy, most_streams};
+use strategy::{spare, streams};
 
 /// Bits of a time. What was written longer ago than 2^35 blocks of the host seems younger by that: rarely, and seldom.
 const TIME_BITS: u32 = 35;
@@ -108,7 +108,7 @@ pub(super) struct Lifetimes {
     band_blocks: u32,
     /// How many bands are to spare.
     spare_bands: f64,
-    division: Division,
+    strategy: Strategy,
     host: u8,
     moved: u8,
     /// The stream of a block that the host writes, by its class.
@@ -128,8 +128,8 @@ impl Lifetimes {
     pub fn new(bands: u32, band_blocks: u32, capacity: u64) -> Self {
         let spare = spare(bands, band_blocks, capacity);
         let spare_bands = spare as f64 / f64::from(band_blocks);
-        let [division, ..] = DIVISIONS;
-        let (host, moved) = streams(spare_bands, division);
+        let [strategy, ..] = STRATEGIES;
+        let (host, moved) = streams(spare_bands, strategy);
         let mut lifetimes = Self {
             blocks: PagedMap::new(capacity),
             hazards: Hazards::new(),
@@ -140,7 +140,7 @@ impl Lifetimes {
             octaves: libm::log2(capacity as f64),
             band_blocks,
             spare_bands,
-            division,
+            strategy,
             host,
             moved,
             of_host: [0; CLASSES as usize],
@@ -191,11 +191,11 @@ impl Lifetimes {
         (share * f64::from(streams)).floor().clamp(0.0, f64::from(streams) - 1.0) as u8
     }
 
-    /// Blocks are divided into streams like this from now on.
-    pub fn divide(&mut self, division: Division) {
-        if division != self.division {
-            self.division = division;
-            (self.host, self.moved) = streams(self.spare_bands, division);
+    /// Blocks are divided into streams, and victims chosen, like this from now on.
+    pub fn follow(&mut self, strategy: Strategy) {
+        if strategy != self.strategy {
+            self.strategy = strategy;
+            (self.host, self.moved) = streams(self.spare_bands, strategy);
             self.divide_host();
         }
     }
@@ -203,7 +203,7 @@ impl Lifetimes {
     fn divide_host(&mut self) {
         for class in 0..CLASSES {
             self.of_host[usize::from(class)] =
-                self.stream(self.hazards.rest(class, 0), self.division.of_host, self.host);
+                self.stream(self.hazards.rest(class, 0), self.strategy.of_host, self.host);
         }
     }
 
@@ -227,7 +227,7 @@ impl Lifetimes {
         let life = self.life(lba);
         let rest = self.hazards.rest(life.class(), life.age(now));
         if self.moved == 0 || rest - self.octaves < OF_MOVED.0 {
-            return self.stream(rest, self.division.of_host, self.host);
+            return self.stream(rest, self.strategy.of_host, self.host);
         }
         self.host + self.stream(rest, OF_MOVED, self.moved)
     }
@@ -380,7 +380,7 @@ impl Lifetimes {
 
     /// What compacting a closed band is worth that has just been looked at.
     pub fn worth(&self, band: u32, live: u32, now: u64) -> f64 {
-        self.sampled.worth(band, live, now)
+        self.sampled.worth(band, live, self.strategy.foresight, now)
     }
 
     /// Verifies that what is noted of slots is what is known of the blocks that lie there.

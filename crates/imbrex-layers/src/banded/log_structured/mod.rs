@@ -216,7 +216,9 @@ impl LogStructured {
     /// The log, with what it is set to chosen by miniatures that one of `sample` neighbours is written to.
     #[must_use]
     pub fn tuned(mut self, sample: u32) -> Self {
-        self.tuner = Some(Tuner::new(sample, &self));
+        let tuner = Tuner::new(sample, &self);
+        self.bands.set(tuner.in_use());
+        self.tuner = Some(tuner);
         self
     }
 

@@ -6,7 +6,7 @@
 use super::LogStructured;
 use super::bands::Bands;
 use super::config::Weights;
-use super::lifetimes::DIVISIONS;
+use super::lifetimes::{FIRST_STRATEGY, STRATEGIES};
 use super::setting::Setting;
 use crate::parts::miniatures::Miniatures;
 use imbrex_core::block::{Address, Extent, Lba};
@@ -28,7 +28,7 @@ impl Tuner {
     /// Miniatures of `log`, to which one of `sample` neighbours is written.
     pub fn new(sample: u32, log: &LogStructured) -> Self {
         let (settings, first): (Vec<Setting>, _) = if log.bands.known.lifetimes.is_some() {
-            (DIVISIONS.into_iter().map(Setting::Division).collect(), 0)
+            (STRATEGIES.into_iter().map(Setting::Strategy).collect(), FIRST_STRATEGY)
         } else {
             let weights = |tenths: u8| Setting::Weights(Weights::of(f64::from(tenths) / 10.0, 0.0));
             (WEIGHTS.into_iter().map(weights).collect(), FIRST_WEIGHT)
@@ -42,6 +42,11 @@ impl Tuner {
         };
         let (zones, capacity) = (*log.bands.zones(), log.capacity());
         Self { miniatures: Miniatures::new(settings.len(), first, sample, zones, capacity, Box::new(make)), settings }
+    }
+
+    /// The one in use, until it is chosen anew.
+    pub fn in_use(&self) -> Setting {
+        self.settings[self.miniatures.chosen()]
     }
 
     /// Chooses anew.

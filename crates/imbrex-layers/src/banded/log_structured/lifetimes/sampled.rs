@@ -4,6 +4,7 @@
 //! when it has left: so no page of the map is needed to look at a band.
 
 use super::hazards::Hazards;
+use super::strategy::Foresight;
 use super::{Life, NEVER};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
@@ -132,14 +133,19 @@ impl Sampled {
         }
     }
 
-    /// What compacting a band is worth: the most where much is gained, little is moved, and what is live lives on. Blocks
-    /// that are overwritten soon need not be moved if one waits.
-    pub fn worth(&self, band: u32, live: u32, now: u64) -> f64 {
+    /// What compacting a band is worth: the most where much is gained, little is moved and, with foresight, what is live
+    /// lives on. Blocks that are overwritten soon need not be moved if one waits.
+    pub fn worth(&self, band: u32, live: u32, foresight: Foresight, now: u64) -> f64 {
         let of = &self.bands[band as usize];
         let Some(look) = of.look.filter(|_| live > 0) else { return f64::INFINITY };
         let (dead, live) = (f64::from(self.band_blocks - live), f64::from(live));
         let (closed_for, rate) = ((now - of.closed).max(1) as f64, look.rate(now));
-        dead * dead.sqrt() / live * (closed_for / rate).sqrt().sqrt() / rate.sqrt().sqrt().sqrt()
+        let lasts = dead.sqrt() * (closed_for / rate).sqrt().sqrt() / rate.sqrt().sqrt().sqrt();
+        match foresight {
+            Foresight::None => dead / live,
+            Foresight::Half => dead / live * lasts.sqrt(),
+            Foresight::Full => dead / live * lasts,
+        }
     }
 
     /// Verifies that what is live in the slots is what is `known` of the blocks that lie there.
@@ -224,9 +230,15 @@ mod tests {
             sampled.closed(band, 20);
             sampled.look(band, 500, &hazards, 30);
         }
-        assert!(3.0 * sampled.worth(0, 500, 30) < sampled.worth(1, 500, 30));
-        assert!(sampled.worth(1, 400, 30) > sampled.worth(1, 500, 30));
-        assert_eq!(sampled.worth(0, 0, 30), f64::INFINITY);
+        let worth = |band, live, foresight| sampled.worth(band, live, foresight, 30);
+        let gained = |foresight| worth(1, 500, foresight) / worth(0, 500, foresight);
+        assert!(gained(Foresight::Full) > 3.0);
+        assert!((gained(Foresight::Half) - gained(Foresight::Full).sqrt()).abs() < 1e-9);
+        assert_eq!(gained(Foresight::None), 1.0);
+        for foresight in [Foresight::None, Foresight::Half, Foresight::Full] {
+            assert!(worth(1, 400, foresight) > worth(1, 500, foresight));
+            assert_eq!(worth(0, 0, foresight), f64::INFINITY);
+        }
     }
 
     #[test]

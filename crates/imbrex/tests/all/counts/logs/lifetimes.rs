@@ -14,21 +14,23 @@ const NEVER: usize = 31;
 /// Octaves, seen from the capacity, that streams of moved blocks divide.
 const OF_MOVED: [f64; 2] = [-3.0, 5.0];
 
-/// How many streams there are for one by the room, and the octaves that those of the host divide.
+/// How many streams there are for one by the room, the octaves that those of the host divide, and how many halves of
+/// what a band would gain by waiting count.
 #[derive(Copy, Clone)]
-pub struct Division {
+pub struct Strategy {
     tenths: u32,
     of_host: [f64; 2],
+    halves: u32,
 }
 
-pub const DIVISIONS: [Division; 4] = [
-    Division { tenths: 10, of_host: [-6.0, 3.0] },
-    Division { tenths: 5, of_host: [-6.0, 3.0] },
-    Division { tenths: 14, of_host: [-9.0, 3.0] },
-    Division { tenths: 10, of_host: [-4.0, 2.0] },
+pub const STRATEGIES: [Strategy; 4] = [
+    Strategy { tenths: 10, of_host: [-6.0, 3.0], halves: 2 },
+    Strategy { tenths: 14, of_host: [-9.0, 3.0], halves: 0 },
+    Strategy { tenths: 14, of_host: [-9.0, 3.0], halves: 2 },
+    Strategy { tenths: 5, of_host: [-6.0, 3.0], halves: 1 },
 ];
 
-impl Division {
+impl Strategy {
     /// Streams of the host and of moved blocks where so many bands are to spare.
     fn streams(self, spare: f64) -> [usize; 2] {
         let by_room = (1.3 * spare.sqrt()).min(2.0 + spare / 5.0).round().max(2.0) as u32;
@@ -74,7 +76,7 @@ pub struct Lifetimes {
     band_blocks: u64,
     /// Blocks that the host does not get.
     spare: u64,
-    division: Division,
+    strategy: Strategy,
     host: usize,
     moved: usize,
     blocks: Vec<Life>,
@@ -92,7 +94,7 @@ pub struct Lifetimes {
 }
 
 impl Lifetimes {
-    pub fn new(division: Division, bands: usize, band_blocks: usize, capacity: u64) -> Self {
+    pub fn new(strategy: Strategy, bands: usize, band_blocks: usize, capacity: u64) -> Self {
         let spare = (bands * band_blocks) as u64 - capacity;
         let mut group = 1;
         while capacity / (2 * group) >= 65_536 {
@@ -101,7 +103,7 @@ impl Lifetimes {
         let mut new = Self {
             band_blocks: band_blocks as u64,
             spare,
-            division,
+            strategy,
             host: 0,
             moved: 0,
             blocks: vec![UNKNOWN; capacity as usize],
@@ -115,7 +117,7 @@ impl Lifetimes {
             came_last: [0; MOST_STREAMS],
             lasted: 0,
         };
-        new.divide(division);
+        new.follow(strategy);
         new
     }
 
@@ -123,14 +125,14 @@ impl Lifetimes {
         self.spare as f64 / self.band_blocks as f64
     }
 
-    pub fn divide(&mut self, division: Division) {
-        self.division = division;
-        [self.host, self.moved] = division.streams(self.spare_bands());
+    pub fn follow(&mut self, strategy: Strategy) {
+        self.strategy = strategy;
+        [self.host, self.moved] = strategy.streams(self.spare_bands());
     }
 
-    /// How many streams there are by each division.
+    /// How many streams there are by each strategy.
     pub fn streams(&self) -> [usize; 4] {
-        DIVISIONS.map(|division| division.streams(self.spare_bands()).iter().sum())
+        STRATEGIES.map(|strategy| strategy.streams(self.spare_bands()).iter().sum())
     }
 
     fn capacity(&self) -> u64 {
@@ -162,14 +164,14 @@ impl Lifetimes {
     }
 
     pub fn stream_of_host(&self, lba: u64, now: u64) -> usize {
-        self.stream(self.hazards.rest(self.next_class(lba, now), 0), self.division.of_host, self.host)
+        self.stream(self.hazards.rest(self.next_class(lba, now), 0), self.strategy.of_host, self.host)
     }
 
     pub fn stream_of_moved(&self, lba: u64, now: u64) -> usize {
         let life = self.blocks[lba as usize];
         let rest = self.hazards.rest(life.class, now - life.written);
         if self.moved == 0 || rest - libm::log2(self.capacity() as f64) < OF_MOVED[0] {
-            self.stream(rest, self.division.of_host, self.host)
+            self.stream(rest, self.strategy.of_host, self.host)
         } else {
             self.host + self.stream(rest, OF_MOVED, self.moved)
         }
@@ -293,6 +295,7 @@ impl Log {
 
     /// The band that is worth most.
     pub fn most_by_lifetimes(&self, all: bool) -> usize {
+        let halves = self.lifetimes.as_ref().map_or(0, |lifetimes| lifetimes.strategy.halves);
         self.most(all, |band| {
             let of = &self.bands[band];
             let (dead, live) = ((self.band_blocks - of.live) as f64, of.live as f64);
@@ -300,7 +303,8 @@ impl Log {
             match of.look {
                 Some(look) if of.live > 0 => {
                     let rate = look.rate(self.written);
-                    dead * dead.sqrt() / live * (closed_for / rate).sqrt().sqrt() / rate.sqrt().sqrt().sqrt()
+                    let lasts = dead.sqrt() * (closed_for / rate).sqrt().sqrt() / rate.sqrt().sqrt().sqrt();
+                    dead / live * [1.0, lasts.sqrt(), lasts][halves as usize]
                 }
                 _ => f64::INFINITY,
             }

@@ -315,7 +315,7 @@ impl Log {
             let set = miniatures.choose();
             self.set.weights = set.weights;
             if let Some(lifetimes) = &mut self.lifetimes {
-                lifetimes.divide(set.division);
+                lifetimes.follow(set.strategy);
             }
         }
         let victims = self.choose();
@@ -402,5 +402,5 @@ impl Log {
 }
 
 fn lifetimes(set: &Settings, bands: usize, band_blocks: usize, capacity: u64) -> Option<Box<Lifetimes>> {
-    (set.layer == "log-lifetimes").then(|| Box::new(Lifetimes::new(set.division, bands, band_blocks, capacity)))
+    (set.layer == "log-lifetimes").then(|| Box::new(Lifetimes::new(set.strategy, bands, band_blocks, capacity)))
 }

@@ -1,6 +1,6 @@
 //! Settings that miniatures find: a log for each of them, to which a sample of the blocks is written.
 
-use super::lifetimes::DIVISIONS;
+use super::lifetimes::STRATEGIES;
 use super::log::Log;
 use super::settings::Settings;
 
@@ -32,7 +32,7 @@ impl Miniatures {
         let band_blocks = all / sample / bands;
         let blocks = (capacity * (bands * band_blocks) as u64 / all as u64).max(1);
         let (sets, chosen): (Vec<Settings>, usize) = if set.layer == "log-lifetimes" {
-            (DIVISIONS.map(|division| Settings { sample: 0, division, ..set.clone() }).into(), 0)
+            (STRATEGIES.map(|strategy| Settings { sample: 0, strategy, ..set.clone() }).into(), 1)
         } else {
             let weighed = |tenths| Settings { layer: "cold-weight", weights: [1000, 100 * tenths], ..set.clone() };
             (TENTHS.map(weighed).into(), 1)

@@ -1,6 +1,6 @@
 //! What a log-structured layer is told, as its model reads it.
 
-use super::lifetimes::{DIVISIONS, Division};
+use super::lifetimes::{STRATEGIES, Strategy};
 
 #[derive(Clone)]
 pub struct Settings {
@@ -33,8 +33,8 @@ pub struct Settings {
     pub oracle: f64,
     /// One of so many neighbours is written to miniatures.
     pub sample: usize,
-    /// How `log-lifetimes` divides blocks into streams.
-    pub division: Division,
+    /// How `log-lifetimes` divides blocks into streams, and how far it looks ahead.
+    pub strategy: Strategy,
 }
 
 impl Settings {
@@ -70,7 +70,7 @@ impl Settings {
             halve: word("cooling", "reset") == "halve",
             oracle: config.get("oracle").map_or(0.0, |value| value.as_float().expect("a share")),
             sample: number("sample", 64) as usize,
-            division: DIVISIONS[0],
+            strategy: STRATEGIES[usize::from(number("sample", 64) > 0)],
         }
     }
 
